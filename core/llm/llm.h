@@ -1,0 +1,92 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/sv.h"
+
+/**
+ * The plain types of a conversation with a model. Names and JSON forms are those of
+ * session files and events (doc/events.md).
+ */
+
+enum block_type { BLOCK_TEXT, BLOCK_THINKING, BLOCK_IMAGE, BLOCK_TOOL_CALL };
+
+/** One block of content. A zeroed struct is an empty text block. */
+struct block {
+    enum block_type type;
+    struct buf text; // text, thinking, base64 of an image, or the arguments as they came
+    char *signature; // text, thinking, tool call: to be sent back byte for byte, or NULL
+    bool redacted;   // thinking
+    char *mime_type; // image
+    char *id;        // tool call
+    char *name;      // tool call
+    bool complete;   // tool call: the arguments arrived whole
+};
+
+void block_finish(struct block *b);
+
+/** Content of a message or of a tool's result. A zeroed struct is empty. */
+struct content {
+    struct block *blocks;
+    size_t len, cap;
+};
+
+void content_finish(struct content *c);
+
+/** Appends a zeroed block; NULL without memory. Earlier pointers to blocks become
+ * invalid. */
+struct block *content_add(struct content *c, enum block_type type);
+
+/** Appends a text block; false without memory. */
+bool content_add_text(struct content *c, struct sv text) NODISCARD;
+
+bool content_copy(struct content *out, const struct content *from) NODISCARD;
+
+/** All text blocks joined with LF. */
+void content_text(const struct content *c, struct buf *out);
+
+/** The content as a JSON array; NULL without memory. */
+struct json *content_json(const struct content *c);
+
+/** Tokens; input excludes cached ones. Cost in US dollars. */
+struct usage {
+    int64_t input, output, cache_read, cache_write, total;
+    double cost_input, cost_output, cost_cache_read, cost_cache_write, cost_total;
+};
+
+enum role { ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL_RESULT };
+
+enum stop_reason { STOP_STOP, STOP_LENGTH, STOP_TOOL_USE, STOP_ERROR, STOP_ABORTED };
+
+const char *stop_reason_name(enum stop_reason reason);
+
+/** A message of the transcript. */
+struct message {
+    enum role role;
+    struct content content;
+    int64_t timestamp_ms;
+
+    // assistant
+    char *api, *provider, *model, *response_id;
+    struct usage usage;
+    enum stop_reason stop_reason;
+    char *error_message;
+
+    // tool result
+    char *tool_call_id, *tool_name;
+    struct json *details; // for faces, never for the model
+    bool is_error;
+};
+
+/** A new message stamped with the time; NULL without memory. */
+struct message *message_create(enum role role);
+void message_destroy(struct message *m);
+
+/** The JSON form; NULL without memory. Incomplete arguments of a tool call appear as {}.
+ */
+struct json *message_json(const struct message *m);

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "base/error.h"
+#include "base/json.h"
+#include "llm/llm.h"
+
+/** A model that can be asked. Owned by whoever filled it; strings borrowed. */
+struct model {
+    const char *id;
+    const char *api;
+    const char *provider;
+    const char *source; // replay: path of the file of turns
+};
+
+/** A tool as the model sees it. */
+struct tool_schema {
+    const char *name;
+    const char *description;
+    const struct json *parameters;
+};
+
+/** What the model is to see. Borrowed for the duration of open(). */
+struct llm_request {
+    const char *system_prompt;
+    struct message *const *messages;
+    size_t messages_len;
+    const struct tool_schema *tools;
+    size_t tools_len;
+};
+
+enum llm_event_type {
+    LLM_START,
+    LLM_TEXT_START,
+    LLM_TEXT_DELTA,
+    LLM_TEXT_END,
+    LLM_THINKING_START,
+    LLM_THINKING_DELTA,
+    LLM_THINKING_END,
+    LLM_TOOL_CALL_START,
+    LLM_TOOL_CALL_DELTA,
+    LLM_TOOL_CALL_END,
+    LLM_DONE,  // terminal: the message is complete
+    LLM_ERROR, // terminal: stop_reason and error_message of the message say why
+};
+
+const char *llm_event_name(enum llm_event_type type); // "text_delta"
+
+struct llm_event {
+    enum llm_event_type type;
+    size_t content_index; // the block concerned
+    struct sv delta;      // *_DELTA; borrowed until the next call on the stream
+};
+
+/**
+ * One answer while it arrives. The stream builds the message; events tell what was added.
+ * After a terminal event the stream is at its end.
+ */
+struct llm_stream {
+    const struct provider *provider;
+    struct message *message; // what has arrived so far; owned by the stream until taken
+};
+
+/** A way to reach models. A new one is one file and one row in stream.c. */
+struct provider {
+    const char *api;
+
+    /** Starts an answer. Errors that need no network (bad file, no key) are reported
+     * here. */
+    enum pi_status (*open)(struct llm_stream **out, const struct model *model,
+                           const struct llm_request *request, struct pi_error *err);
+
+    /**
+     * PI_OK: *event is the next one. PI_MORE: nothing yet; *wait_ms tells after how long
+     * it is worth to ask again (-1: when a descriptor of the loop is ready). Never
+     * blocks. Failures of the answer are an LLM_ERROR event, not a status; PI_NOMEM is
+     * the exception.
+     */
+    enum pi_status (*next)(struct llm_stream *stream, struct llm_event *event,
+                           int *wait_ms, struct pi_error *err);
+
+    /** Stops and frees; message included unless it was taken (set to NULL). Accepts NULL.
+     */
+    void (*close)(struct llm_stream *stream);
+};
+
+/** The provider of an api name, NULL when there is none. */
+const struct provider *provider_find(const char *api);
+
+/** Answers from a file of recorded turns (doc/replay.md). */
+extern const struct provider provider_replay;
