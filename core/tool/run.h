@@ -32,6 +32,18 @@ struct run_port {
     void *data;
     /** From any thread, never blocks: hand the note to the agent thread (run_take). */
     void (*post)(void *data, struct run_note *note);
+    /**
+     * A thread of a call begins (agent thread) and ends (that thread): what it can reach, the
+     * context above all, must live in between, even after run_destroy.
+     */
+    void (*hold)(void *data);
+    void (*let_go)(void *data);
+    /**
+     * After validation, before planning; may change args (the call's own). RUN_DENY blocks the
+     * call with the reason in *err. NULL = allow.
+     */
+    enum run_verdict (*before)(void *data, const struct tool_call *call, struct json *args,
+                               struct pi_error *err);
     /** May this call run? RUN_DENY puts the reason for the model into *err. */
     enum run_verdict (*judge)(void *data, const struct tool_call *call,
                               struct pi_error *err);
@@ -65,6 +77,9 @@ void run_take(struct run *r, struct run_note *note);
 
 /** Frees a note that comes after its runner is gone. */
 void run_note_drop(struct run_note *note);
+
+/** Place for the link of whoever holds the note meanwhile. */
+struct run_note **run_note_link(struct run_note *note);
 
 /** The runner a note belongs to; NULL when it is gone. */
 struct run *run_note_owner(const struct run_note *note);
