@@ -12,7 +12,11 @@ struct env {
     size_t len, cap;
 };
 
-/** Copies list (NULL-terminated), or the process's own environment when list is NULL. */
+/**
+ * Copies list (NULL-terminated), or the process's own environment when list is NULL. Of
+ * several entries of one name the first counts; one without "=" hides later ones and is
+ * left out itself (both as Emacs means its process-environment).
+ */
 enum pi_status env_copy(struct env *out, const char *const *list,
                         struct pi_error *err) NODISCARD;
 
