@@ -21,7 +21,7 @@ static int replay(const char *path, const struct stat *st, int type, struct FTW 
     }
     // Exactly as long as the file, so that a sanitizer sees the first byte read too many.
     size_t len = (size_t)st->st_size;
-    uint8_t *bytes = malloc(len > 0 ? len : 1);
+    uint8_t *bytes = malloc(len);
     FILE *file = fopen(path, "rb");
     int result = -1;
     if (bytes == NULL || file == NULL || fread(bytes, 1, len, file) != len) {
@@ -29,7 +29,7 @@ static int replay(const char *path, const struct stat *st, int type, struct FTW 
         goto out;
     }
     fprintf(stderr, "%s\n", path);
-    LLVMFuzzerTestOneInput(len > 0 ? bytes : NULL, len);
+    LLVMFuzzerTestOneInput(bytes, len);
     replayed++;
     result = 0;
 out:
