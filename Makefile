@@ -1,0 +1,57 @@
+# Thin: what to build and how stands in CMakeLists.txt and CMakePresets.json.
+
+PREFIX ?= /usr/local
+
+# Rebuilds are quick where ccache is installed.
+export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+JOBS := $(shell nproc)
+
+.PHONY: all demo test install lint bench asan tsan fuzz clean help
+
+all:
+	@.ci/packages build
+	@cmake --preset release
+	@cmake --build --preset release
+
+demo: all
+	@PI=build/release/cli/pi cli/demo/run
+
+test:
+	@.ci/packages test
+	@cmake --preset dev
+	@cmake --build --preset dev
+	@ctest --preset dev -j $(JOBS)
+
+install: all
+	@cmake --install build/release --prefix $(PREFIX)
+
+lint:
+	@.ci/packages lint
+	@cmake --preset dev
+	@cmake --build --preset dev
+	@ctest --preset dev -L lint
+	@tests/lint/tidy.sh build/dev
+
+bench: all
+	@PI=build/release/cli/pi tests/bench/run
+
+asan tsan fuzz:
+	@.ci/packages test
+	@cmake --preset $@
+	@cmake --build --preset $@
+	@ctest --preset $@ -j $(JOBS)
+
+clean:
+	@rm -rf build
+
+help:
+	@echo "make           build pi into build/release"
+	@echo "make demo      build it and show it at work"
+	@echo "make test      build with warnings as errors and run the tests"
+	@echo "make install   install into PREFIX=$(PREFIX); DESTDIR is honoured"
+	@echo "make lint      style, layers, clang-tidy"
+	@echo "make bench     measure against the budgets"
+	@echo "make asan      the tests under address and undefined-behaviour sanitizers"
+	@echo "make tsan      the tests under the thread sanitizer"
+	@echo "make fuzz      build the fuzzers (needs clang) and replay their corpora"
+	@echo "make clean     remove build/"
