@@ -1,0 +1,108 @@
+#include "file_type.h"
+
+#include <stddef.h>
+
+struct magic {
+    size_t at;
+    struct sv bytes;
+    bool alone; // proof by itself; else only for a file that does not look like text
+    const char *name;
+    const char *hint;
+};
+
+#define BYTES(literal)                                                                   \
+    {                                                                                    \
+        literal, sizeof(literal) - 1                                                     \
+    }
+
+static const struct magic table[] = {
+    {0, BYTES("\x89PNG\r\n\x1a\n"), true, "PNG image", NULL},
+    {0, BYTES("\xff\xd8\xff"), true, "JPEG image", NULL},
+    {0, BYTES("GIF87a"), true, "GIF image", NULL},
+    {0, BYTES("GIF89a"), true, "GIF image", NULL},
+    {8, BYTES("WEBPVP8"), true, "WebP image", NULL},
+    {0, BYTES("BM"), false, "BMP image", NULL},
+    {0, BYTES("II*\0"), true, "TIFF image", NULL},
+    {0, BYTES("MM\0*"), true, "TIFF image", NULL},
+    {0, BYTES("%PDF-"), true, "PDF document", "pdftotext"},
+    {0, BYTES("PK\x03\x04"), true, "ZIP archive (also office documents, jar, epub)",
+     "unzip -l"},
+    {0, BYTES("PK\x05\x06"), true, "empty ZIP archive", NULL},
+    {0, BYTES("\x1f\x8b"), true, "gzip data", "zcat"},
+    {0, BYTES("BZh"), false, "bzip2 data", "bzcat"},
+    {0, BYTES("\xfd\x37zXZ\0"), true, "xz data", "xzcat"},
+    {0, BYTES("\x28\xb5\x2f\xfd"), true, "Zstandard data", "zstdcat"},
+    {0, BYTES("7z\xbc\xaf\x27\x1c"), true, "7-Zip archive", "7z l"},
+    {0, BYTES("Rar!\x1a\x07"), true, "RAR archive", "unrar l"},
+    {257, BYTES("ustar"), false, "tar archive", "tar -tvf"},
+    {0, BYTES("!<arch>\n"), false, "library or package archive (ar)", "ar t"},
+    {0,
+     BYTES("\x7f"
+           "ELF"),
+     true, "ELF program or library", "readelf -a"},
+    {0, BYTES("MZ"), false, "Windows program or library", "objdump -x"},
+    {0, BYTES("\xfe\xed\xfa\xce"), true, "Mach-O program", NULL},
+    {0, BYTES("\xfe\xed\xfa\xcf"), true, "Mach-O program", NULL},
+    {0, BYTES("\xcf\xfa\xed\xfe"), true, "Mach-O program", NULL},
+    {0, BYTES("\xca\xfe\xba\xbe"), true, "Java class or universal program", "javap"},
+    {0, BYTES("\0asm"), true, "WebAssembly module", "wasm-objdump -x"},
+    {0, BYTES("SQLite format 3\0"), true, "SQLite database", "sqlite3"},
+    {8, BYTES("WAVEfmt"), true, "WAVE audio", NULL},
+    {0, BYTES("OggS"), false, "Ogg audio or video", NULL},
+    {0, BYTES("ID3"), false, "MP3 audio", NULL},
+    {4, BYTES("ftyp"), false, "MP4, QuickTime or HEIF file", NULL},
+    {0, BYTES("wOFF"), false, "web font", NULL},
+    {0, BYTES("wOF2"), false, "web font", NULL},
+    {0, BYTES("OTTO"), false, "OpenType font", NULL},
+    {0, BYTES("\0\1\0\0\0"), true, "TrueType font", NULL},
+    {0, BYTES("\xff\xfe\0\0"), true, "text in UTF-32", "iconv -f UTF-32 -t UTF-8"},
+    {0, BYTES("\0\0\xfe\xff"), true, "text in UTF-32", "iconv -f UTF-32 -t UTF-8"},
+};
+
+// Text holds TAB, LF, CR, form feeds, and in logs BEL, backspaces and escape sequences.
+static bool is_odd_control(unsigned char c)
+{
+    return c < 0x07 || (c > 0x0d && c < 0x1b) || (c > 0x1b && c < 0x20);
+}
+
+static bool looks_binary(struct sv start)
+{
+    size_t odd = 0;
+    for (size_t i = 0; i < start.n; i++) {
+        if (start.p[i] == '\0') {
+            return true;
+        }
+        odd += is_odd_control((unsigned char)start.p[i]);
+    }
+    return odd * 10 > start.n;
+}
+
+static const struct magic *find_magic(struct sv start, bool binary)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const struct magic *m = &table[i];
+        if ((m->alone || binary) && sv_starts(sv_from(start, m->at), m->bytes)) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+struct file_type file_type_of(struct sv start)
+{
+    bool binary = looks_binary(start);
+    const struct magic *m = find_magic(start, binary);
+    if (m) {
+        return (struct file_type){.binary = true, .name = m->name, .hint = m->hint};
+    }
+    if (sv_starts(start, sv_of("\xff\xfe"))) {
+        return (struct file_type){.encoding = TEXT_UTF16_LE};
+    }
+    if (sv_starts(start, sv_of("\xfe\xff"))) {
+        return (struct file_type){.encoding = TEXT_UTF16_BE};
+    }
+    if (binary) {
+        return (struct file_type){.binary = true, .name = "data", .hint = "xxd"};
+    }
+    return (struct file_type){.encoding = TEXT_UTF8};
+}

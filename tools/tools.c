@@ -1,0 +1,15 @@
+#include "tools.h"
+
+#include "pi_tools.h"
+
+// In the order in which the model and the prompt see them.
+static const struct pi_tool_definition *const builtin[] = {
+    &tool_read,
+    &tool_write,
+};
+
+const struct pi_tool_definition *const *pi_tools_builtin(size_t *len)
+{
+    *len = sizeof(builtin) / sizeof(builtin[0]);
+    return builtin;
+}

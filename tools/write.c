@@ -1,0 +1,378 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "sys/path.h"
+#include "target.h"
+#include "text/diff.h"
+#include "tool/memory.h"
+#include "tools.h"
+
+// Snapshots that may go stale under a write before it gives up.
+enum { WRITE_TRIES = 3 };
+
+#define BOM "\xEF\xBB\xBF"
+
+// One try of a write.
+struct writing {
+    struct tool_call *call;
+    const struct host_target *target;
+    struct host_snapshot snapshot;
+    struct host_applied applied;
+    struct sv text; // what will be in the file: the content, or with_bom
+    struct buf with_bom;
+    bool same;          // nothing had to be written
+    bool after_command; // a command changed the file since the model saw it
+};
+
+static void writing_finish(struct writing *w)
+{
+    host_snapshot_finish(&w->snapshot);
+    host_applied_finish(&w->applied);
+    buf_finish(&w->with_bom);
+    w->snapshot = (struct host_snapshot){0};
+    w->applied = (struct host_applied){0};
+}
+
+static struct sv old_text(const struct writing *w)
+{
+    return buf_sv(&w->snapshot.text);
+}
+
+// The model must not overwrite what it has not seen; of a file that is new to it nothing
+// can be said.
+static enum pi_status check_memory(struct writing *w, struct pi_error *err)
+{
+    struct file_memory *memory = w->call->context->memory;
+    if (!memory || w->snapshot.is_new) {
+        return PI_OK;
+    }
+    struct sv old = old_text(w);
+    uint64_t hash = file_hash(FILE_HASH_START, old.p, old.n);
+    const struct file_stamp *stamp =
+        w->snapshot.origin.buffer ? NULL : &w->snapshot.stamp;
+    enum memory_verdict verdict = file_memory_check(memory, w->target->key, stamp, hash);
+    w->after_command = w->after_command || verdict == MEMORY_COMMAND;
+    if (verdict != MEMORY_CHANGED) {
+        return PI_OK;
+    }
+    return error_set(
+        err, PI_CONFLICT,
+        "%s was changed by somebody else since you last saw it, so nothing was "
+        "written. Read it again and keep those changes, or send the same write "
+        "again to overwrite them.",
+        w->target->shown);
+}
+
+// The model does not see a byte order mark and cannot mean to remove it.
+static enum pi_status keep_bom(struct writing *w, struct sv content, struct pi_error *err)
+{
+    w->text = content;
+    if (!sv_starts(old_text(w), sv_of(BOM)) || sv_starts(content, sv_of(BOM))) {
+        return PI_OK;
+    }
+    buf_adds(&w->with_bom, BOM);
+    buf_addsv(&w->with_bom, content);
+    w->text = buf_sv(&w->with_bom);
+    return buf_ok(&w->with_bom) ? PI_OK : error_nomem(err);
+}
+
+static enum pi_status make_parents(const struct writing *w, struct pi_error *err)
+{
+    if (!w->snapshot.is_new) {
+        return PI_OK;
+    }
+    char *dir = path_dir(w->target->path);
+    enum pi_status st = dir ? file_make_dirs(dir, 0777, err) : error_nomem(err);
+    free(dir);
+    return st;
+}
+
+// Goes from the start of line *line (1-based, at *at) to the start of line `to`.
+static void go_to_line(struct sv text, size_t to, size_t *line, size_t *at)
+{
+    while (*line < to && *at < text.n) {
+        const char *lf = memchr(text.p + *at, '\n', text.n - *at);
+        *at = lf ? (size_t)(lf - text.p) + 1 : text.n;
+        ++*line;
+    }
+}
+
+// Only the lines that differ, so that markers and cursors in the buffer stay.
+static enum pi_status changes_of(struct host_change **out, size_t *len,
+                                 const struct writing *w, struct pi_error *err)
+{
+    struct sv old = old_text(w);
+    struct diff diff = {0};
+    enum pi_status st = diff_lines(&diff, old, w->text, err);
+    struct host_change *changes = NULL;
+    if (st == PI_OK && diff.len > 0) {
+        changes = calloc(diff.len, sizeof(*changes));
+        st = changes ? PI_OK : error_nomem(err);
+    }
+    size_t old_line = 1, old_at = 0, new_line = 1, new_at = 0;
+    for (size_t i = 0; st == PI_OK && i < diff.len; i++) {
+        const struct diff_hunk *h = &diff.hunks[i];
+        go_to_line(old, h->old_start, &old_line, &old_at);
+        go_to_line(w->text, h->new_start, &new_line, &new_at);
+        size_t old_from = old_at, new_from = new_at;
+        go_to_line(old, h->old_start + h->old_len, &old_line, &old_at);
+        go_to_line(w->text, h->new_start + h->new_len, &new_line, &new_at);
+        changes[i] = (struct host_change){
+            .offset = old_from,
+            .length = old_at - old_from,
+            .text = sv_make(w->text.p + new_from, new_at - new_from),
+        };
+    }
+    *len = st == PI_OK ? diff.len : 0;
+    *out = changes;
+    diff_finish(&diff);
+    return st;
+}
+
+static enum pi_status apply(struct writing *w, struct pi_error *err)
+{
+    struct sv old = old_text(w);
+    struct host_change whole = {.offset = 0, .length = old.n, .text = w->text};
+    struct host_change *lines = NULL;
+    size_t len = 0;
+    w->same = !w->snapshot.is_new && sv_eq(old, w->text);
+    if (w->same) {
+        return PI_OK;
+    }
+    enum pi_status st = PI_OK;
+    if (w->snapshot.origin.buffer) {
+        st = changes_of(&lines, &len, w, err);
+    }
+    if (st == PI_OK) {
+        st = make_parents(w, err);
+    }
+    if (st == PI_OK) {
+        struct host *host = w->call->context->host;
+        st = host->ops->apply(host, w->target, &w->snapshot, len > 0 ? lines : &whole,
+                              len > 0 ? len : 1, &w->call->hold, &w->applied,
+                              w->call->cancel, err);
+    }
+    free(lines);
+    return st;
+}
+
+static enum pi_status try_write(struct writing *w, struct sv content,
+                                struct pi_error *err)
+{
+    struct host *host = w->call->context->host;
+    enum pi_status st =
+        host->ops->snapshot(host, w->target, &w->snapshot, w->call->cancel, err);
+    if (st == PI_OK) {
+        st = check_memory(w, err);
+    }
+    if (st == PI_OK) {
+        st = keep_bom(w, content, err);
+    }
+    return st == PI_OK ? apply(w, err) : st;
+}
+
+// Every LF of a text that has some belongs to a CRLF.
+static bool is_crlf(struct sv text)
+{
+    struct sv line;
+    bool any = false;
+    while (sv_next_line(&text, &line)) {
+        bool ended = text.p > line.p + line.n;
+        if (ended && !sv_ends(line, sv_of("\r"))) {
+            return false;
+        }
+        any = any || ended;
+    }
+    return any;
+}
+
+static void add_notes(struct buf *out, const struct writing *w)
+{
+    if (w->with_bom.len > 0) {
+        buf_adds(out, "\n[The byte order mark at the start of the file was kept.]");
+    }
+    bool has_cr = w->text.n > 0 && memchr(w->text.p, '\r', w->text.n);
+    bool has_lf = w->text.n > 0 && memchr(w->text.p, '\n', w->text.n);
+    if (has_lf && !has_cr && is_crlf(old_text(w))) {
+        buf_adds(out, "\n[The file had CRLF line ends before; now it has LF, as sent.]");
+    }
+    if (w->after_command) {
+        buf_adds(out, "\n[A command had changed the file since you last read it.]");
+    }
+    if (w->applied.changes) {
+        buf_adds(out, "\n[The editor altered the text while it took it over, for example "
+                      "by formatting. Read the file before you change it again.]");
+    }
+}
+
+static enum pi_status say(struct tool_result *result, const struct writing *w,
+                          struct pi_error *err)
+{
+    // On disk the bytes are counted in the file's own encoding.
+    bool encoded = w->snapshot.encoding != HOST_BYTES && w->applied.saved;
+    size_t bytes =
+        encoded && !w->applied.in_editor ? (size_t)w->applied.stamp.size : w->text.n;
+    struct buf text = {0};
+    buf_addf(&text, "Successfully wrote %zu bytes to %s", bytes, w->target->shown);
+    if (w->same) {
+        buf_adds(&text, " (it had exactly this content before)");
+    } else if (w->applied.in_editor && !w->applied.saved) {
+        buf_adds(&text, " (in the editor's buffer, not saved yet)");
+    }
+    add_notes(&text, w);
+    bool ok = buf_ok(&text) && tool_result_text(result, buf_sv(&text));
+    buf_finish(&text);
+    return ok ? PI_OK : error_nomem(err);
+}
+
+static size_t count_lines(struct sv text)
+{
+    size_t n = 0;
+    struct sv line;
+    while (sv_next_line(&text, &line)) {
+        n++;
+    }
+    return n;
+}
+
+// The lines between the common start and the common end of both texts.
+static void changed_lines(struct sv old, struct sv new, struct tool_file_change *change)
+{
+    size_t least = old.n < new.n ? old.n : new.n;
+    size_t start = 0, line_start = 0, end = 0;
+    while (start < least && old.p[start] == new.p[start]) {
+        start++;
+        if (new.p[start - 1] == '\n') {
+            line_start = start;
+        }
+    }
+    while (end < least - line_start && old.p[old.n - 1 - end] == new.p[new.n - 1 - end]) {
+        end++;
+    }
+    // The common end begins behind a line's end.
+    while (end > 0 && new.n - end > line_start &&new.p[new.n - end - 1] != '\n') {
+        end--;
+    }
+    change->first_line = count_lines(sv_make(new.p, line_start)) + 1;
+    change->lines = count_lines(sv_make(new.p + line_start, new.n - end - line_start));
+}
+
+static enum pi_status record(struct tool_result *result, const struct writing *w,
+                             struct pi_error *err)
+{
+    struct tool_file_change change = {
+        .path = w->target->path,
+        .saved = w->applied.saved,
+        .in_editor = w->applied.in_editor,
+    };
+    if (!w->snapshot.is_new && !w->applied.changes) {
+        changed_lines(old_text(w), w->text, &change);
+    }
+    return tool_result_changed(result, &change) ? PI_OK : error_nomem(err);
+}
+
+// What the model made it has seen.
+static enum pi_status remember(const struct writing *w, struct pi_error *err)
+{
+    struct file_memory *memory = w->call->context->memory;
+    if (!memory) {
+        return PI_OK;
+    }
+    struct buf altered = {0};
+    struct sv text = w->text;
+    enum pi_status st = PI_OK;
+    if (w->applied.changes) {
+        st = host_changed_text(&altered, old_text(w), w->applied.changes,
+                               w->applied.changes_len);
+        text = buf_sv(&altered);
+    }
+    if (st == PI_OK) {
+        const struct file_stamp *stamp = w->same ? &w->snapshot.stamp : &w->applied.stamp;
+        file_memory_saw(memory, w->target->key, w->target->path,
+                        w->snapshot.origin.buffer ? NULL : stamp,
+                        file_hash(FILE_HASH_START, text.p, text.n));
+    }
+    buf_finish(&altered);
+    return st == PI_OK ? st : error_nomem(err);
+}
+
+static enum pi_status execute(struct tool_result *result, struct tool_call *call,
+                              struct pi_error *err)
+{
+    struct writing w = {.call = call, .target = &call->plan.target};
+    struct sv content = sv_of(json_get_str(call->args, "content"));
+    if (w.target->exists && S_ISDIR(w.target->mode)) {
+        return error_set(err, PI_INVALID, "%s is a directory; name a file in it",
+                         w.target->shown);
+    }
+    enum pi_status st = PI_STALE;
+    for (int i = 0; st == PI_STALE && i < WRITE_TRIES; i++) {
+        writing_finish(&w);
+        st = try_write(&w, content, err);
+    }
+    if (st == PI_STALE) {
+        error_set(
+            err, PI_STALE,
+            "Somebody else is changing %s right now, so nothing was written. Read it "
+            "again before you write to it.",
+            w.target->shown);
+    }
+    bool changed = st == PI_OK && (w.applied.saved || w.applied.in_editor);
+    if (changed) {
+        st = record(result, &w, err);
+    }
+    if (st == PI_OK) {
+        st = remember(&w, err);
+    }
+    if (st == PI_OK) {
+        st = say(result, &w, err);
+    }
+    writing_finish(&w);
+    return st;
+}
+
+// "dir/" and "dir/.." name folders, whether they exist or not.
+static bool names_folder(const char *path)
+{
+    const char *last = path_base(path);
+    return !*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+}
+
+static enum pi_status plan(struct tool_plan *out, const struct json *args,
+                           const struct tool_context *context, struct pi_error *err)
+{
+    const char *path = json_get_str(args, "path");
+    if (path && names_folder(path)) {
+        return error_set(err, PI_INVALID,
+                         "path: \"%s\" names a directory; give the name of a file", path);
+    }
+    return target_plan(out, args, context, TOOL_CHANGE, err);
+}
+
+static const char *const guidelines[] = {
+    "Use write for new files and complete rewrites only; change parts of a file with "
+    "edit.",
+    NULL,
+};
+
+const struct pi_tool_definition tool_write = {
+    .name = "write",
+    .label = "Write",
+    .description = "Puts exactly this text into a file: creates it with the folders that "
+                   "are missing, or replaces all of its content.",
+    .parameters =
+        "{\"type\":\"object\",\"properties\":{"
+        "\"path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative "
+        "to the working directory\"},"
+        "\"content\":{\"type\":\"string\",\"description\":\"The whole new text of the "
+        "file\"}},"
+        "\"required\":[\"path\",\"content\"]}",
+    .snippet = "create a file or replace its whole content",
+    .guidelines = guidelines,
+    .title = "write {path}",
+    .source = TOOL_BUILTIN,
+    .mode = TOOL_SEQUENTIAL,
+    .plan = plan,
+    .execute = execute,
+};
