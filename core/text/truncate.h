@@ -13,7 +13,10 @@
  */
 enum { TRUNCATE_MAX_LINES = 2000, TRUNCATE_MAX_BYTES = 50 * 1024 };
 
-/** What was kept. kept is a slice of the input. */
+/**
+ * What was kept. kept is a slice of the input, never longer than the byte limit; after a
+ * cut, and where it would not fit, it lacks the final LF.
+ */
 struct truncation {
     struct sv kept;
     bool truncated;
@@ -33,7 +36,8 @@ struct truncation truncate_head(struct sv text, size_t max_lines, size_t max_byt
  */
 struct truncation truncate_tail(struct sv text, size_t max_lines, size_t max_bytes);
 
-/** The record for `details.truncation`, without the text. NULL without memory. */
+/** The record for `details.truncation`, without the text. NULL without memory. SIZE_MAX
+ * is no limit. */
 struct json *truncation_json(const struct truncation *t, size_t max_lines,
                              size_t max_bytes);
 
