@@ -1,0 +1,393 @@
+#include "agent/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/utf8.h"
+
+// Neighbouring deltas are joined up to this size; a face gets larger texts in several events.
+enum { MERGED_MAX = 64 * 1024 };
+
+static const char *const type_names[] = {
+    [PI_EVENT_AGENT_START] = "agent_start",
+    [PI_EVENT_AGENT_END] = "agent_end",
+    [PI_EVENT_TURN_START] = "turn_start",
+    [PI_EVENT_TURN_END] = "turn_end",
+    [PI_EVENT_MESSAGE_START] = "message_start",
+    [PI_EVENT_MESSAGE_UPDATE] = "message_update",
+    [PI_EVENT_MESSAGE_END] = "message_end",
+    [PI_EVENT_TOOL_START] = "tool_execution_start",
+    [PI_EVENT_TOOL_UPDATE] = "tool_execution_update",
+    [PI_EVENT_TOOL_END] = "tool_execution_end",
+    [PI_EVENT_QUEUE_UPDATE] = "queue_update",
+    [PI_EVENT_FILE_CHANGED] = "file_changed",
+    [PI_EVENT_PERMISSION_REQUEST] = "permission_request",
+    [PI_EVENT_PERMISSION_END] = "permission_end",
+    [PI_EVENT_NOTICE] = "notice",
+};
+
+static const char *const effect_names[] = {
+    [TOOL_READ] = "read",
+    [TOOL_CHANGE] = "change",
+    [TOOL_EXEC] = "exec",
+    [TOOL_OTHER] = "other",
+};
+
+void event_destroy(struct pi_event *e)
+{
+    if (!e) {
+        return;
+    }
+    json_destroy(e->body);
+    free(e->call_id);
+    free(e->call_name);
+    buf_finish(&e->text);
+    buf_finish(&e->json);
+    free(e);
+}
+
+static struct pi_event *event_create(enum pi_event_type type, enum event_class event_class)
+{
+    struct pi_event *e = calloc(1, sizeof *e);
+    if (e) {
+        e->type = type;
+        e->event_class = event_class;
+    }
+    return e;
+}
+
+struct pi_event *event_plain(enum pi_event_type type)
+{
+    struct pi_event *e = event_create(type, EVENT_CONTROL);
+    if (!e) {
+        return NULL;
+    }
+    e->body = json_new_object();
+    if (!json_set_str(e->body, "type", type_names[type])) {
+        event_destroy(e);
+        return NULL;
+    }
+    return e;
+}
+
+// Sets a member of a new event's body; a failure destroys the event, so that constructors are
+// chains that end with the event or NULL.
+static struct pi_event *with(struct pi_event *e, const char *key, struct json *value)
+{
+    if (!e) {
+        json_destroy(value);
+        return NULL;
+    }
+    if (!json_set(e->body, key, value)) {
+        event_destroy(e);
+        return NULL;
+    }
+    return e;
+}
+
+static struct pi_event *with_str(struct pi_event *e, const char *key, const char *text)
+{
+    return text ? with(e, key, json_new_string(sv_of(text))) : e;
+}
+
+static struct pi_event *with_text(struct pi_event *e, struct sv text)
+{
+    if (e) {
+        buf_addsv(&e->text, text);
+        if (!buf_ok(&e->text)) {
+            event_destroy(e);
+            return NULL;
+        }
+    }
+    return e;
+}
+
+struct pi_event *event_message(enum pi_event_type type, const struct message *message)
+{
+    return with(event_plain(type), "message", message_json(message));
+}
+
+static enum pi_delta delta_of(enum llm_event_type type)
+{
+    switch (type) {
+    case LLM_TEXT_DELTA:
+        return PI_DELTA_TEXT;
+    case LLM_THINKING_DELTA:
+        return PI_DELTA_THINKING;
+    case LLM_TOOL_CALL_DELTA:
+        return PI_DELTA_TOOL_CALL;
+    default:
+        return PI_DELTA_NONE;
+    }
+}
+
+static struct json *tool_call_json(const struct message *message, size_t index)
+{
+    struct json *all = content_json(&message->content);
+    struct json *found = json_first(all);
+    for (size_t i = 0; found && i < index; i++) {
+        found = json_next(found);
+    }
+    struct json *copy = found ? json_copy(found) : NULL;
+    json_destroy(all);
+    return copy;
+}
+
+struct pi_event *event_update(const struct llm_event *event, const struct message *message)
+{
+    enum pi_delta delta = delta_of(event->type);
+    if (delta != PI_DELTA_NONE) {
+        struct pi_event *e = event_create(PI_EVENT_MESSAGE_UPDATE, EVENT_DELTA);
+        if (e) {
+            e->delta = delta;
+            e->delta_name = llm_event_name(event->type);
+            e->content_index = event->content_index;
+        }
+        return with_text(e, event->delta);
+    }
+    struct json *inner = json_new_object();
+    bool ok = json_set_str(inner, "type", llm_event_name(event->type)) &&
+              json_set_int(inner, "contentIndex", (int64_t)event->content_index);
+    if (ok && event->type == LLM_TOOL_CALL_END) {
+        ok = json_set(inner, "toolCall", tool_call_json(message, event->content_index));
+    }
+    if (!ok) {
+        json_destroy(inner);
+        return NULL;
+    }
+    return with(event_plain(PI_EVENT_MESSAGE_UPDATE), "assistantMessageEvent", inner);
+}
+
+static struct pi_event *tool_event(enum pi_event_type type, const struct tool_call *call)
+{
+    struct pi_event *e = with_str(event_plain(type), "toolCallId", call->id);
+    return with_str(e, "toolName", call->name);
+}
+
+struct pi_event *event_tool_start(const struct tool_call *call, const char *title)
+{
+    struct json *args = call->args ? json_copy(call->args) : json_new_object();
+    struct pi_event *e = with(tool_event(PI_EVENT_TOOL_START, call), "args", args);
+    return with_str(e, "title", title);
+}
+
+struct pi_event *event_tool_output(const struct tool_call *call, struct sv text)
+{
+    struct pi_event *e = event_create(PI_EVENT_TOOL_UPDATE, EVENT_OUTPUT);
+    if (!e) {
+        return NULL;
+    }
+    e->call_id = strdup(call->id);
+    e->call_name = strdup(call->name);
+    if (!e->call_id || !e->call_name) {
+        event_destroy(e);
+        return NULL;
+    }
+    return with_text(e, text);
+}
+
+struct pi_event *event_tool_end(const struct tool_call *call, const struct tool_result *result)
+{
+    struct json *inner = json_new_object();
+    bool ok = json_set(inner, "content", content_json(&result->content)) &&
+              json_set(inner, "details",
+                       result->details ? json_copy(result->details) : json_new_object());
+    if (!ok) {
+        json_destroy(inner);
+        return NULL;
+    }
+    struct pi_event *e = with(tool_event(PI_EVENT_TOOL_END, call), "result", inner);
+    return with(e, "isError", json_new_bool(result->is_error));
+}
+
+struct pi_event *event_turn_end(const struct message *message, struct json *results)
+{
+    struct pi_event *e = with(event_plain(PI_EVENT_TURN_END), "message", message_json(message));
+    return with(e, "toolResults", results);
+}
+
+struct pi_event *event_agent_end(struct json *messages)
+{
+    return with(event_plain(PI_EVENT_AGENT_END), "messages", messages);
+}
+
+struct pi_event *event_queue(struct json *steering, struct json *follow_up, struct json *dropped)
+{
+    struct pi_event *e = with(event_plain(PI_EVENT_QUEUE_UPDATE), "steering", steering);
+    e = with(e, "followUp", follow_up);
+    return dropped ? with(e, "dropped", dropped) : e;
+}
+
+struct pi_event *event_file_changed(const struct tool_file_change *change, const char *origin)
+{
+    struct json *range = json_new_object();
+    struct json *ranges = json_new_array();
+    bool ok = json_set_int(range, "line", (int64_t)change->first_line) &&
+              json_set_int(range, "lines", (int64_t)change->lines);
+    if (!ok || change->first_line == 0) {
+        json_destroy(range);
+    } else if (!json_push(ranges, range)) {
+        ok = false;
+    }
+    if (!ok) {
+        json_destroy(ranges);
+        return NULL;
+    }
+    struct pi_event *e = with_str(event_plain(PI_EVENT_FILE_CHANGED), "path", change->path);
+    e = with(e, "changes", ranges);
+    e = with_str(e, "origin", origin);
+    e = with(e, "inEditor", json_new_bool(change->in_editor));
+    return with(e, "saved", json_new_bool(change->saved));
+}
+
+struct pi_event *event_notice(const char *level, const char *text)
+{
+    struct pi_event *e = with_str(event_plain(PI_EVENT_NOTICE), "level", level);
+    return with_str(e, "message", text);
+}
+
+struct pi_event *event_permission_request(const struct event_question *question)
+{
+    static const char *const answers[] = {"once", "session", "deny"};
+    const struct tool_plan *plan = &question->call->plan;
+    struct json *list = json_new_array();
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        if (!json_push(list, json_new_string(sv_of(answers[i])))) {
+            json_destroy(list);
+            return NULL;
+        }
+    }
+    struct pi_event *e = tool_event(PI_EVENT_PERMISSION_REQUEST, question->call);
+    e = with_str(e, "id", question->id);
+    e = with_str(e, "effect", effect_names[plan->effect]);
+    e = with_str(e, "path", plan->target.path);
+    e = with_str(e, "command", plan->command);
+    e = with_str(e, "sessionMeans", question->session_means);
+    return with(e, "answers", list);
+}
+
+struct pi_event *event_permission_end(const char *id, const char *call_id, const char *outcome)
+{
+    struct pi_event *e = with_str(event_plain(PI_EVENT_PERMISSION_END), "id", id);
+    e = with_str(e, "toolCallId", call_id);
+    return with_str(e, "outcome", outcome);
+}
+
+static bool same_kind(const struct pi_event *a, const struct pi_event *b)
+{
+    if (a->event_class != b->event_class || a->type != b->type) {
+        return false;
+    }
+    switch (a->event_class) {
+    case EVENT_DELTA:
+        return a->delta == b->delta && a->content_index == b->content_index;
+    case EVENT_OUTPUT:
+        return strcmp(a->call_id, b->call_id) == 0;
+    default:
+        return false;
+    }
+}
+
+// Keeps the newest part, from a line start if there is one near, else from a character start.
+static void keep_newest(struct pi_event *e)
+{
+    size_t cut = e->text.len - EVENT_OUTPUT_MAX / 2;
+    const char *lf = memchr(e->text.data + cut, '\n', EVENT_OUTPUT_MAX / 4);
+    cut = lf ? (size_t)(lf + 1 - e->text.data) : utf8_ceil(buf_sv(&e->text), cut);
+    buf_drop(&e->text, cut);
+    e->skipped += cut;
+}
+
+bool event_merge(struct pi_event *e, const struct pi_event *later)
+{
+    if (!same_kind(e, later)) {
+        return false;
+    }
+    if (e->event_class == EVENT_DELTA && e->text.len + later->text.len > MERGED_MAX) {
+        return false;
+    }
+    if (!buf_reserve(&e->text, later->text.len)) {
+        e->text.failed = false; // what was there is still whole; the later piece stays apart
+        return false;
+    }
+    buf_addsv(&e->text, buf_sv(&later->text));
+    e->skipped += later->skipped;
+    if (e->event_class == EVENT_OUTPUT && e->text.len > EVENT_OUTPUT_MAX) {
+        keep_newest(e);
+    }
+    return true;
+}
+
+size_t event_size(const struct pi_event *e)
+{
+    return 256 + e->text.len;
+}
+
+// Deltas come by the ten thousand: their JSON is written without building a tree.
+static void write_delta(struct pi_event *e)
+{
+    struct buf *b = &e->json;
+    buf_addf(b,
+             "{\"type\":\"message_update\",\"assistantMessageEvent\":{\"type\":\"%s\","
+             "\"contentIndex\":%zu,\"delta\":",
+             e->delta_name, e->content_index);
+    json_write_string(b, buf_sv(&e->text));
+    buf_adds(b, "}}");
+}
+
+static void write_output(struct pi_event *e)
+{
+    struct buf *b = &e->json;
+    buf_adds(b, "{\"type\":\"tool_execution_update\",\"toolCallId\":");
+    json_write_string(b, sv_of(e->call_id));
+    buf_adds(b, ",\"toolName\":");
+    json_write_string(b, sv_of(e->call_name));
+    if (e->skipped) {
+        buf_addf(b, ",\"skippedBytes\":%zu", e->skipped);
+    }
+    buf_adds(b, ",\"delta\":");
+    json_write_string(b, buf_sv(&e->text));
+    buf_adds(b, "}");
+}
+
+enum pi_event_type pi_event_type(const pi_event *event)
+{
+    return event->type;
+}
+
+const char *pi_event_json(const pi_event *event, size_t *len)
+{
+    // The face sees a constant event; its JSON form is a cache that only the face's thread fills.
+    struct pi_event *e = (struct pi_event *)(uintptr_t)event;
+    if (e->json.len == 0) {
+        switch (e->event_class) {
+        case EVENT_DELTA:
+            write_delta(e);
+            break;
+        case EVENT_OUTPUT:
+            write_output(e);
+            break;
+        case EVENT_CONTROL:
+            json_write(&e->json, e->body);
+            break;
+        }
+    }
+    if (len) {
+        *len = e->json.len;
+    }
+    return buf_ok(&e->json) ? e->json.data : NULL;
+}
+
+enum pi_delta pi_event_delta(const pi_event *event)
+{
+    return event->delta;
+}
+
+const char *pi_event_text(const pi_event *event, size_t *len)
+{
+    bool has = event->event_class != EVENT_CONTROL;
+    if (len) {
+        *len = has ? event->text.len : 0;
+    }
+    return has ? buf_cstr(&event->text) : NULL;
+}
