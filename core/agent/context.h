@@ -22,10 +22,11 @@ struct context_request {
 };
 
 /**
- * Builds the next request: answers that failed or were aborted are left out together with the
- * results of their calls. PI_NOMEM.
+ * Builds the next request: answers that failed or were aborted are left out together with
+ * the results of their calls. PI_NOMEM.
  */
 enum pi_status context_build(struct context_request *out, const struct context *c,
-                             const struct registry *registry, struct pi_error *err) NODISCARD;
+                             const struct registry *registry,
+                             struct pi_error *err) NODISCARD;
 
 void context_request_finish(struct context_request *r);

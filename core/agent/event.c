@@ -5,7 +5,8 @@
 
 #include "text/utf8.h"
 
-// Neighbouring deltas are joined up to this size; a face gets larger texts in several events.
+// Neighbouring deltas are joined up to this size; a face gets larger texts in several
+// events.
 enum { MERGED_MAX = 64 * 1024 };
 
 static const char *const type_names[] = {
@@ -46,7 +47,8 @@ void event_destroy(struct pi_event *e)
     free(e);
 }
 
-static struct pi_event *event_create(enum pi_event_type type, enum event_class event_class)
+static struct pi_event *event_create(enum pi_event_type type,
+                                     enum event_class event_class)
 {
     struct pi_event *e = calloc(1, sizeof *e);
     if (e) {
@@ -70,8 +72,8 @@ struct pi_event *event_plain(enum pi_event_type type)
     return e;
 }
 
-// Sets a member of a new event's body; a failure destroys the event, so that constructors are
-// chains that end with the event or NULL.
+// Sets a member of a new event's body; a failure destroys the event, so that constructors
+// are chains that end with the event or NULL.
 static struct pi_event *with(struct pi_event *e, const char *key, struct json *value)
 {
     if (!e) {
@@ -133,7 +135,8 @@ static struct json *tool_call_json(const struct message *message, size_t index)
     return copy;
 }
 
-struct pi_event *event_update(const struct llm_event *event, const struct message *message)
+struct pi_event *event_update(const struct llm_event *event,
+                              const struct message *message)
 {
     enum pi_delta delta = delta_of(event->type);
     if (delta != PI_DELTA_NONE) {
@@ -186,7 +189,8 @@ struct pi_event *event_tool_output(const struct tool_call *call, struct sv text)
     return with_text(e, text);
 }
 
-struct pi_event *event_tool_end(const struct tool_call *call, const struct tool_result *result)
+struct pi_event *event_tool_end(const struct tool_call *call,
+                                const struct tool_result *result)
 {
     struct json *inner = json_new_object();
     bool ok = json_set(inner, "content", content_json(&result->content)) &&
@@ -202,7 +206,8 @@ struct pi_event *event_tool_end(const struct tool_call *call, const struct tool_
 
 struct pi_event *event_turn_end(const struct message *message, struct json *results)
 {
-    struct pi_event *e = with(event_plain(PI_EVENT_TURN_END), "message", message_json(message));
+    struct pi_event *e =
+        with(event_plain(PI_EVENT_TURN_END), "message", message_json(message));
     return with(e, "toolResults", results);
 }
 
@@ -211,14 +216,16 @@ struct pi_event *event_agent_end(struct json *messages)
     return with(event_plain(PI_EVENT_AGENT_END), "messages", messages);
 }
 
-struct pi_event *event_queue(struct json *steering, struct json *follow_up, struct json *dropped)
+struct pi_event *event_queue(struct json *steering, struct json *follow_up,
+                             struct json *dropped)
 {
     struct pi_event *e = with(event_plain(PI_EVENT_QUEUE_UPDATE), "steering", steering);
     e = with(e, "followUp", follow_up);
     return dropped ? with(e, "dropped", dropped) : e;
 }
 
-struct pi_event *event_file_changed(const struct tool_file_change *change, const char *origin)
+struct pi_event *event_file_changed(const struct tool_file_change *change,
+                                    const char *origin)
 {
     struct json *range = json_new_object();
     struct json *ranges = json_new_array();
@@ -233,7 +240,8 @@ struct pi_event *event_file_changed(const struct tool_file_change *change, const
         json_destroy(ranges);
         return NULL;
     }
-    struct pi_event *e = with_str(event_plain(PI_EVENT_FILE_CHANGED), "path", change->path);
+    struct pi_event *e =
+        with_str(event_plain(PI_EVENT_FILE_CHANGED), "path", change->path);
     e = with(e, "changes", ranges);
     e = with_str(e, "origin", origin);
     e = with(e, "inEditor", json_new_bool(change->in_editor));
@@ -266,7 +274,8 @@ struct pi_event *event_permission_request(const struct event_question *question)
     return with(e, "answers", list);
 }
 
-struct pi_event *event_permission_end(const char *id, const char *call_id, const char *outcome)
+struct pi_event *event_permission_end(const char *id, const char *call_id,
+                                      const char *outcome)
 {
     struct pi_event *e = with_str(event_plain(PI_EVENT_PERMISSION_END), "id", id);
     e = with_str(e, "toolCallId", call_id);
@@ -288,7 +297,8 @@ static bool same_kind(const struct pi_event *a, const struct pi_event *b)
     }
 }
 
-// Keeps the newest part, from a line start if there is one near, else from a character start.
+// Keeps the newest part, from a line start if there is one near, else from a character
+// start.
 static void keep_newest(struct pi_event *e)
 {
     size_t cut = e->text.len - EVENT_OUTPUT_MAX / 2;
@@ -307,7 +317,8 @@ bool event_merge(struct pi_event *e, const struct pi_event *later)
         return false;
     }
     if (!buf_reserve(&e->text, later->text.len)) {
-        e->text.failed = false; // what was there is still whole; the later piece stays apart
+        e->text.failed =
+            false; // what was there is still whole; the later piece stays apart
         return false;
     }
     buf_addsv(&e->text, buf_sv(&later->text));
@@ -357,7 +368,8 @@ enum pi_event_type pi_event_type(const pi_event *event)
 
 const char *pi_event_json(const pi_event *event, size_t *len)
 {
-    // The face sees a constant event; its JSON form is a cache that only the face's thread fills.
+    // The face sees a constant event; its JSON form is a cache that only the face's
+    // thread fills.
     struct pi_event *e = (struct pi_event *)(uintptr_t)event;
     if (e->json.len == 0) {
         switch (e->event_class) {

@@ -7,9 +7,9 @@
 #include "tool/tool.h"
 
 /**
- * Events: their constructors and their JSON form (doc/events.md). Made by the agent thread, handed
- * to the face through the mailbox, constant from then on, except that neighbours of a kind may be
- * merged while they wait.
+ * Events: their constructors and their JSON form (doc/events.md). Made by the agent
+ * thread, handed to the face through the mailbox, constant from then on, except that
+ * neighbours of a kind may be merged while they wait.
  *
  * Constructors return NULL without memory.
  */
@@ -49,11 +49,13 @@ struct pi_event *event_plain(enum pi_event_type type);
 struct pi_event *event_message(enum pi_event_type type, const struct message *message);
 
 /** message_update. The finished call stands in toolcall_end. */
-struct pi_event *event_update(const struct llm_event *event, const struct message *message);
+struct pi_event *event_update(const struct llm_event *event,
+                              const struct message *message);
 
 struct pi_event *event_tool_start(const struct tool_call *call, const char *title);
 struct pi_event *event_tool_output(const struct tool_call *call, struct sv text);
-struct pi_event *event_tool_end(const struct tool_call *call, const struct tool_result *result);
+struct pi_event *event_tool_end(const struct tool_call *call,
+                                const struct tool_result *result);
 
 /** turn_end and agent_end: messages is taken over. */
 struct pi_event *event_turn_end(const struct message *message, struct json *results);
@@ -63,7 +65,8 @@ struct pi_event *event_agent_end(struct json *messages);
 struct pi_event *event_queue(struct json *steering, struct json *follow_up,
                              struct json *dropped);
 
-struct pi_event *event_file_changed(const struct tool_file_change *change, const char *origin);
+struct pi_event *event_file_changed(const struct tool_file_change *change,
+                                    const char *origin);
 
 /** level: "info", "warning" or "error". */
 struct pi_event *event_notice(const char *level, const char *text);
@@ -77,9 +80,11 @@ struct event_question {
 struct pi_event *event_permission_request(const struct event_question *question);
 
 /** outcome: "allowed", "denied" or "withdrawn". */
-struct pi_event *event_permission_end(const char *id, const char *call_id, const char *outcome);
+struct pi_event *event_permission_end(const char *id, const char *call_id,
+                                      const char *outcome);
 
-/** Adds the text of `later` to `e` when both are neighbours of a kind; false when they are not. */
+/** Adds the text of `later` to `e` when both are neighbours of a kind; false when they
+ * are not. */
 bool event_merge(struct pi_event *e, const struct pi_event *later);
 
 /** Bytes that count against the budget of a dispatch. */

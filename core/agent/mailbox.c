@@ -112,7 +112,8 @@ void mailbox_finish(struct mailbox *m)
 static void ring(struct mailbox *m)
 {
     uint64_t one = 1;
-    ssize_t ignored = write(m->bell, &one, sizeof one); // full means that it rings already
+    ssize_t ignored =
+        write(m->bell, &one, sizeof one); // full means that it rings already
     (void)ignored;
 }
 
@@ -132,7 +133,8 @@ static void unlock_and_wake(struct mailbox *m, bool wake)
     }
 }
 
-// Output of a command may stand before events of others; the call's own end always comes later.
+// Output of a command may stand before events of others; the call's own end always comes
+// later.
 static struct pi_event *find_mergeable(struct mailbox *m, const struct pi_event *event)
 {
     if (event->event_class == EVENT_DELTA) {
@@ -141,7 +143,8 @@ static struct pi_event *find_mergeable(struct mailbox *m, const struct pi_event 
     struct pi_event *found = NULL;
     if (event->event_class == EVENT_OUTPUT) {
         for (struct pi_event *e = m->events; e; e = e->next) {
-            if (e->event_class == EVENT_OUTPUT && strcmp(e->call_id, event->call_id) == 0) {
+            if (e->event_class == EVENT_OUTPUT &&
+                strcmp(e->call_id, event->call_id) == 0) {
                 found = e;
             }
         }
@@ -279,9 +282,10 @@ enum pi_status mailbox_start(struct mailbox *m, struct command *c, struct pi_err
     if (m->closed) {
         status = closed_error(err);
     } else if (m->running && !queueable) {
-        status = error_set(err, PI_BUSY,
-                           "a run is under way: abort it, or send the message as steering or "
-                           "follow-up");
+        status =
+            error_set(err, PI_BUSY,
+                      "a run is under way: abort it, or send the message as steering or "
+                      "follow-up");
     } else {
         if (!m->running) {
             m->running = true;
@@ -314,7 +318,7 @@ void mailbox_note(struct mailbox *m, struct run_note *note)
 void mailbox_abort(struct mailbox *m, bool urgent)
 {
     pthread_mutex_lock(&m->lock);
-    struct cancel *run = cancel_ref(m->run_cancel);
+    struct cancel *run = m->run_cancel ? cancel_ref(m->run_cancel) : NULL;
     struct cancel *calls = cancel_ref(m->calls_cancel);
     pthread_mutex_unlock(&m->lock);
     struct cancel *tokens[] = {run, calls};
@@ -327,6 +331,14 @@ void mailbox_abort(struct mailbox *m, bool urgent)
         cancel_unref(tokens[i]);
     }
     ring(m);
+}
+
+struct cancel *mailbox_run_cancel(struct mailbox *m)
+{
+    pthread_mutex_lock(&m->lock);
+    struct cancel *token = m->run_cancel ? cancel_ref(m->run_cancel) : NULL;
+    pthread_mutex_unlock(&m->lock);
+    return token;
 }
 
 struct cancel *mailbox_calls_cancel(struct mailbox *m)
@@ -364,7 +376,8 @@ enum pi_status mailbox_host_post(void *mailbox, struct host_call *call)
 }
 
 // Call with the lock held. True when call was in the list.
-static bool unlink_call(struct host_call **list, struct host_call ***end, struct host_call *call)
+static bool unlink_call(struct host_call **list, struct host_call ***end,
+                        struct host_call *call)
 {
     for (struct host_call **at = list; *at; at = &(*at)->next) {
         if (*at != call) {
@@ -420,6 +433,7 @@ struct host_call *mailbox_take_call(struct mailbox *m)
         call->state = HOST_CALL_TAKEN;
         call->next = m->taken;
         m->taken = call;
+        host_call_ref(call);
     }
     pthread_mutex_unlock(&m->lock);
     return call;

@@ -10,22 +10,22 @@
 #include "tool/run.h"
 
 /**
- * The one place where threads meet: commands and notes go in to the agent thread, events and host
- * calls go out to the face. Every function is thread-safe and holds the lock for a few
- * assignments only, never over a call that can block.
+ * The one place where threads meet: commands and notes go in to the agent thread, events
+ * and host calls go out to the face. Every function is thread-safe and holds the lock for
+ * a few assignments only, never over a call that can block.
  */
 
 enum command_type {
-    COMMAND_PROMPT,   // text, images; starts a run
-    COMMAND_STEER,    // text, images; queued
+    COMMAND_PROMPT, // text, images; starts a run
+    COMMAND_STEER,  // text, images; queued
     COMMAND_FOLLOW_UP,
     COMMAND_CONTINUE,
-    COMMAND_SET_TOOLS,    // active, active_len
-    COMMAND_QUEUE_MODE,   // delivery, flag
+    COMMAND_SET_TOOLS,  // active, active_len
+    COMMAND_QUEUE_MODE, // delivery, flag
     COMMAND_CLEAR_QUEUE,
-    COMMAND_CALL_TOOL,    // id, name, text = arguments, cwd, number = abort_after_ms
-    COMMAND_ANSWER,       // id, number = enum pi_permission, text = reason
-    COMMAND_LATE_ANSWER,  // call: an editor answered after its waiter had left
+    COMMAND_CALL_TOOL,   // id, name, text = arguments, cwd, number = abort_after_ms
+    COMMAND_ANSWER,      // id, number = enum pi_permission, text = reason
+    COMMAND_LATE_ANSWER, // call: an editor answered after its waiter had left
     COMMAND_STOP,
 };
 
@@ -64,7 +64,7 @@ struct mailbox {
     uint64_t next_id;
     bool face_busy; // woken, and not yet told that all is empty
     bool closed;
-    bool lost;      // an event was lost for want of memory
+    bool lost; // an event was lost for want of memory
 
     // The run under way.
     bool running;
@@ -101,9 +101,11 @@ void mailbox_close(struct mailbox *m);
 /* -- into the agent thread, from any thread -- */
 
 /** Queues a command (taken over, also on failure) and rings. PI_CLOSED. */
-enum pi_status mailbox_command(struct mailbox *m, struct command *c, struct pi_error *err);
+enum pi_status mailbox_command(struct mailbox *m, struct command *c,
+                               struct pi_error *err);
 
-/** The same for one that starts a run: PI_BUSY while one is under way, unless it is queued then. */
+/** The same for one that starts a run: PI_BUSY while one is under way, unless it is
+ * queued then. */
 enum pi_status mailbox_start(struct mailbox *m, struct command *c, struct pi_error *err);
 
 void mailbox_note(struct mailbox *m, struct run_note *note);
@@ -111,7 +113,11 @@ void mailbox_note(struct mailbox *m, struct run_note *note);
 /** Cancels the run and the user's calls. */
 void mailbox_abort(struct mailbox *m, bool urgent);
 
-/** The token of the user's calls, a new one after an abort; a reference for the caller or NULL. */
+/** The token of the run under way; a reference for the caller or NULL. */
+struct cancel *mailbox_run_cancel(struct mailbox *m);
+
+/** The token of the user's calls, a new one after an abort; a reference for the caller or
+ * NULL. */
 struct cancel *mailbox_calls_cancel(struct mailbox *m);
 
 /* -- host calls, from tool threads: the functions of a struct host_port -- */
@@ -121,7 +127,8 @@ bool mailbox_host_leave(void *mailbox, struct host_call *call, struct host_hold 
 
 /* -- the face's side -- */
 
-/** Takes the next host call (a borrowed pointer; it stays in the taken list), NULL = none. */
+/** Takes the next host call, NULL = none; a reference for the caller. It now counts as
+ * taken. */
 struct host_call *mailbox_take_call(struct mailbox *m);
 
 /** Takes the next id to withdraw; false = none. */

@@ -6,8 +6,8 @@
 #include "base/vec.h"
 #include "sys/path.h"
 
-enum pi_status policy_init(struct policy *p, enum pi_permissions permissions, const char *cwd,
-                           const char *temp_dir, struct pi_error *err)
+enum pi_status policy_init(struct policy *p, enum pi_permissions permissions,
+                           const char *cwd, const char *temp_dir, struct pi_error *err)
 {
     *p = (struct policy){.permissions = permissions};
     enum pi_status status = path_real(&p->workspace, cwd, err);
@@ -31,7 +31,8 @@ void policy_finish(struct policy *p)
     *p = (struct policy){0};
 }
 
-// A rule is a word for the effect, a blank, and the command, folder or tool that it allows.
+// A rule is a word for the effect, a blank, and the command, folder or tool that it
+// allows.
 static char *rule_text(const struct tool_call *call)
 {
     struct buf rule = {0};
@@ -93,7 +94,8 @@ enum run_verdict policy_judge(const struct policy *p, const struct tool_call *ca
 bool policy_allow_session(struct policy *p, const struct tool_call *call)
 {
     char *rule = rule_text(call);
-    void *grown = rule ? vec_grow(p->allowed, &p->cap, p->len + 1, sizeof *p->allowed) : NULL;
+    void *grown =
+        rule ? vec_grow(p->allowed, &p->cap, p->len + 1, sizeof *p->allowed) : NULL;
     if (!grown) {
         free(rule);
         return false;
@@ -110,7 +112,8 @@ void policy_session_means(const struct tool_call *call, struct buf *out)
         buf_adds(out, "this exact command, until the session ends");
     } else if (plan->effect == TOOL_CHANGE && plan->target.path) {
         char *dir = path_dir(plan->target.path);
-        buf_addf(out, "changes below %s, until the session ends", dir ? dir : "this folder");
+        buf_addf(out, "changes below %s, until the session ends",
+                 dir ? dir : "this folder");
         free(dir);
     } else {
         buf_addf(out, "the tool %s, until the session ends", call->name);

@@ -265,6 +265,10 @@ PI_API void pi_agent_answer_host(pi_agent *agent, uint64_t id,
 /** The system prompt as the model gets it; freed with pi_free(). NULL without memory. */
 PI_API char *pi_agent_system_prompt(pi_agent *agent);
 
+/** The session's identifier; lives as long as the agent. */
+PI_API const char *pi_agent_session_id(const pi_agent *agent);
+
+/** Frees what a function above returned for that. Accepts NULL. */
 PI_API void pi_free(void *memory);
 
 /* ---------------------------------------------------------------------------- events --

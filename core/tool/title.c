@@ -26,7 +26,8 @@ static void fill(struct buf *out, const char *title_template, const struct json 
     struct sv rest = sv_of(title_template);
     while (rest.n > 0) {
         const char *open = memchr(rest.p, '{', rest.n);
-        const char *close = open ? memchr(open, '}', rest.n - (size_t)(open - rest.p)) : NULL;
+        const char *close =
+            open ? memchr(open, '}', rest.n - (size_t)(open - rest.p)) : NULL;
         if (!close) {
             buf_addsv(out, rest);
             return;

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "agent/context.h"
+#include "agent/mailbox.h"
+#include "agent/policy.h"
+#include "agent/queue.h"
+#include "agent/settings.h"
+#include "base/log.h"
+#include "host/call.h"
+#include "pi.h"
+#include "sys/env.h"
+#include "tool/memory.h"
+#include "tool/run.h"
+
+/**
+ * The handle behind pi.h, and what its parts share. Everything below "agent thread" is
+ * touched by that thread alone.
+ */
+
+/** Called around calls and turns, on the agent thread. All members may be NULL. */
+struct agent_hooks {
+    void *data;
+    /** May change args; RUN_DENY blocks the call with the reason in *err. */
+    enum run_verdict (*before_call)(void *data, const struct tool_call *call,
+                                    struct json *args, struct pi_error *err);
+    /** May change the result. */
+    void (*after_call)(void *data, const struct tool_call *call,
+                       struct tool_result *result);
+    /** True: the run ends after this turn. */
+    bool (*stop_after_turn)(void *data);
+};
+
+/** A runner's way back to the agent. */
+struct call_port {
+    struct pi_agent *agent;
+    struct run *run;
+};
+
+/** A call that waits for the user. */
+struct question {
+    struct question *next;
+    char id[24];
+    struct run *run;
+    const struct tool_call *call;
+};
+
+struct pi_agent {
+    atomic_int refs; // the face, and each thread of a call
+    struct mailbox mailbox;
+    pthread_t thread;
+    bool thread_started;
+
+    // Constant after create.
+    char *cwd, *home, *temp_dir, *restrict_dir, *guard_path, *replay_path;
+    char session_id[40];
+    struct model model; // id NULL = none
+    struct env environment;
+    struct settings settings;
+    struct log *log;
+    struct registry registry; // the active set belongs to the agent thread
+    struct file_memory *memory;
+    struct host_face host_face;
+    struct tool_context tool_context;
+    struct agent_hooks hooks;
+    const struct pi_host *face_host;
+    void *face_host_data;
+    bool no_context_files;
+    char *custom_prompt;
+    char **append_prompts; // NULL-terminated, or NULL
+
+    // Face thread.
+    bool dispatching, destroy_wanted;
+
+    // Agent thread.
+    struct context context;
+    struct message_queue steering, follow_up;
+    struct message_queue start; // messages of the run that is to start
+    bool start_wanted, stop_wanted;
+    struct policy policy;
+    struct question *questions;
+    unsigned next_question;
+    struct call_port turn_port, user_port;
+    struct cancel *user_cancel; // identity of the token of user_port.run; not a reference
+    int user_wait_ms;           // when the user's calls want to be looked at again
+    struct buf late_news;       // what the model is to be told with the next request
+
+    // Under the mailbox's lock: the prompt as other threads may read it.
+    struct buf shared_prompt;
+};
+
+/* agent.c */
+
+/** Frees the agent when the last reference goes. Any thread. */
+void agent_unref(struct pi_agent *a);
+
+/** Waits for mail at most timeout_ms (< 0 = for ever) and serves it. */
+void agent_pump(struct pi_agent *a, int timeout_ms);
+
+/** Emits an event; NULL tells the face that one was lost. */
+void agent_emit(struct pi_agent *a, struct pi_event *event);
+
+/** Emits a notice. */
+void agent_notice(struct pi_agent *a, const char *level, const char *text);
+
+/** Replaces the hooks; only before the first prompt. */
+void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks);
+
+/** Tells the face what is queued. */
+void agent_emit_queue(struct pi_agent *a, struct json *dropped);
+
+/* calls.c */
+
+/** The port of a runner for struct call_port. */
+struct run_port calls_port(struct call_port *port);
+
+/** The user's answer to a question. */
+void calls_answer(struct pi_agent *a, const char *id, enum pi_permission answer,
+                  const char *reason);
+
+/** Adds a call of the user; its end is reported in any case. */
+void calls_add_user(struct pi_agent *a, const struct command *c);
+
+/** Runs what the user's calls need. */
+void calls_step_user(struct pi_agent *a);
+
+/** An editor answered after its waiter had left. */
+void calls_late_answer(struct pi_agent *a, const struct host_call *call);
+
+/* loop.c */
+
+/** One run: turn after turn until the model stops. */
+void loop_run(struct pi_agent *a);
