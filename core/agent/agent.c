@@ -1,4 +1,4 @@
-// The handle: options, start, the agent thread, and the way of commands into it.
+// The handle: options, start and end.
 
 #include "agent/agent.h"
 
@@ -8,9 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/prompt.h"
 #include "llm/auth.h"
-#include "sys/clock.h"
 #include "sys/path.h"
 #include "sys/program.h"
 
@@ -19,237 +17,6 @@ enum { HOST_DEADLINE_MS = 30 * 1000 };
 
 // Printing and freeing deep JSON recurses.
 enum { THREAD_STACK_BYTES = 2 * 1024 * 1024 };
-
-void agent_emit(struct pi_agent *a, struct pi_event *event)
-{
-    mailbox_emit(&a->mailbox, event);
-}
-
-void agent_notice(struct pi_agent *a, const char *level, const char *text)
-{
-    log_line(a->log, "notice (%s): %s", level, text);
-    agent_emit(a, event_notice(level, text));
-}
-
-void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks)
-{
-    a->hooks = *hooks;
-}
-
-void agent_emit_queue(struct pi_agent *a, struct json *dropped)
-{
-    agent_emit(a,
-               event_queue(queue_json(&a->steering), queue_json(&a->follow_up), dropped));
-}
-
-/* ------------------------------------------------------------------- the agent thread --
- */
-
-// The prompt depends on the active tools; the file of each part is read again then.
-static enum pi_status build_prompt(struct pi_agent *a, struct buf *problems,
-                                   struct pi_error *err)
-{
-    char date[11];
-    clock_date(date);
-    struct buf prompt = {0};
-    struct buf copy = {0};
-    enum pi_status status =
-        prompt_build(&prompt, problems,
-                     &(struct prompt_options){
-                         .cwd = a->cwd,
-                         .agent_dir = a->settings.agent_dir,
-                         .home = a->home,
-                         .date = date,
-                         .registry = &a->registry,
-                         .system_prompt = a->custom_prompt,
-                         .append_system_prompt = (const char *const *)a->append_prompts,
-                         .no_context_files = a->no_context_files,
-                     },
-                     err);
-    buf_addsv(&copy, buf_sv(&prompt));
-    if (!status && (!buf_ok(&prompt) || !buf_ok(&copy))) {
-        status = error_nomem(err);
-    }
-    if (status) {
-        buf_finish(&prompt);
-        buf_finish(&copy);
-        return status;
-    }
-    buf_finish(&a->context.system_prompt);
-    a->context.system_prompt = prompt;
-    pthread_mutex_lock(&a->mailbox.lock);
-    struct buf old = a->shared_prompt;
-    a->shared_prompt = copy;
-    pthread_mutex_unlock(&a->mailbox.lock);
-    buf_finish(&old);
-    return PI_OK;
-}
-
-static void notice_lines(struct pi_agent *a, const struct buf *problems)
-{
-    struct sv rest = buf_sv(problems);
-    struct sv line;
-    while (sv_next_line(&rest, &line)) {
-        char *text = strndup(line.p, line.n);
-        agent_notice(a, "warning", text ? text : "out of memory");
-        free(text);
-    }
-}
-
-static void set_tools(struct pi_agent *a, struct command *c)
-{
-    free(a->registry.active);
-    a->registry.active = c->active;
-    a->registry.active_len = c->active_len;
-    c->active = NULL;
-    struct buf problems = {0};
-    struct pi_error err = {0};
-    if (build_prompt(a, &problems, &err)) {
-        agent_notice(a, "error", err.message);
-    }
-    notice_lines(a, &problems);
-    buf_finish(&problems);
-}
-
-static void clear_queues(struct pi_agent *a)
-{
-    struct message_queue all = {0};
-    bool modes[] = {a->steering.all, a->follow_up.all};
-    a->steering.all = a->follow_up.all = true;
-    bool ok = queue_take(&a->steering, &all) && queue_take(&a->follow_up, &all);
-    a->steering.all = modes[0];
-    a->follow_up.all = modes[1];
-    agent_emit_queue(a, ok ? queue_json(&all) : NULL);
-    queue_finish(&all);
-}
-
-static void enqueue(struct pi_agent *a, struct message_queue *queue, struct command *c)
-{
-    bool ok = queue_push(queue, c->message);
-    c->message = NULL;
-    if (!ok) {
-        agent_notice(a, "error", "out of memory: a message was lost");
-    } else if (queue != &a->start) {
-        agent_emit_queue(a, NULL);
-    }
-    a->start_wanted = true;
-}
-
-static void serve(struct pi_agent *a, struct command *c)
-{
-    switch (c->type) {
-    case COMMAND_PROMPT:
-        enqueue(a, &a->start, c);
-        break;
-    case COMMAND_STEER:
-        enqueue(a, &a->steering, c);
-        break;
-    case COMMAND_FOLLOW_UP:
-        enqueue(a, &a->follow_up, c);
-        break;
-    case COMMAND_CONTINUE:
-        a->start_wanted = true;
-        break;
-    case COMMAND_SET_TOOLS:
-        set_tools(a, c);
-        break;
-    case COMMAND_QUEUE_MODE:
-        (c->delivery == PI_DELIVER_STEER ? &a->steering : &a->follow_up)->all = c->flag;
-        break;
-    case COMMAND_CLEAR_QUEUE:
-        clear_queues(a);
-        break;
-    case COMMAND_CALL_TOOL:
-        calls_add_user(a, c);
-        break;
-    case COMMAND_ANSWER:
-        calls_answer(a, c->id, (enum pi_permission)c->number,
-                     c->text.len ? buf_cstr(&c->text) : NULL);
-        break;
-    case COMMAND_LATE_ANSWER:
-        calls_late_answer(a, c->call);
-        break;
-    case COMMAND_STOP:
-        a->stop_wanted = true;
-        break;
-    }
-    command_destroy(c);
-}
-
-static void take_note(struct pi_agent *a, struct run_note *note)
-{
-    struct run *owner = run_note_owner(note);
-    if (owner && (owner == a->turn_port.run || owner == a->user_port.run)) {
-        run_take(owner, note);
-    } else {
-        run_note_drop(note);
-    }
-}
-
-void agent_pump(struct pi_agent *a, int timeout_ms)
-{
-    if (a->user_wait_ms >= 0 && (timeout_ms < 0 || a->user_wait_ms < timeout_ms)) {
-        timeout_ms = a->user_wait_ms;
-    }
-    mailbox_wait(&a->mailbox, timeout_ms);
-    struct command *commands;
-    struct run_note *notes;
-    mailbox_take(&a->mailbox, &commands, &notes);
-    while (notes) {
-        struct run_note *next = *run_note_link(notes);
-        take_note(a, notes);
-        notes = next;
-    }
-    while (commands) {
-        struct command *next = commands->next;
-        serve(a, commands);
-        commands = next;
-    }
-    calls_step_user(a);
-}
-
-// A run needs something to start from: a message that waits, or an end that was not an
-// answer.
-static bool can_start(const struct pi_agent *a)
-{
-    const struct message_queue *t = &a->context.transcript;
-    if (a->start.len || a->steering.len || a->follow_up.len) {
-        return true;
-    }
-    return t->len > 0 && (t->items[t->len - 1]->role != ROLE_ASSISTANT ||
-                          t->items[t->len - 1]->stop_reason == STOP_ERROR ||
-                          t->items[t->len - 1]->stop_reason == STOP_ABORTED);
-}
-
-static void start_run(struct pi_agent *a)
-{
-    a->start_wanted = false;
-    if (can_start(a)) {
-        loop_run(a);
-        return;
-    }
-    agent_notice(a, "error", "nothing to continue: send a message instead");
-    while (!mailbox_end_run(&a->mailbox)) {
-        agent_pump(a, 0);
-    }
-}
-
-static void *agent_main(void *data)
-{
-    struct pi_agent *a = data;
-    while (!a->stop_wanted) {
-        agent_pump(a, a->start_wanted ? 0 : -1);
-        if (a->start_wanted && !a->stop_wanted) {
-            start_run(a);
-        }
-    }
-    run_destroy(a->user_port.run);
-    a->user_port.run = NULL;
-    return NULL;
-}
-
-/* ---------------------------------------------------------------------------- create --
- */
 
 static char *copy_string(const char *text, bool *ok)
 {
@@ -479,11 +246,11 @@ enum pi_status pi_agent_create(pi_agent **out, const struct pi_agent_options *op
         status = set_parts(a, options, err);
     }
     if (!status) {
-        status = build_prompt(a, &problems, err);
+        status = agent_build_prompt(a, &problems, err);
     }
     if (!status) {
-        notice_lines(a, &a->settings.problems);
-        notice_lines(a, &problems);
+        agent_notice_lines(a, &a->settings.problems);
+        agent_notice_lines(a, &problems);
         status = start_thread(a, err);
     }
     buf_finish(&problems);
@@ -496,8 +263,10 @@ enum pi_status pi_agent_create(pi_agent **out, const struct pi_agent_options *op
     return PI_OK;
 }
 
-/* --------------------------------------------------------------------------- destroy --
- */
+void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks)
+{
+    a->hooks = *hooks;
+}
 
 void agent_unref(struct pi_agent *a)
 {
@@ -547,159 +316,4 @@ void pi_agent_destroy(pi_agent *a)
         pthread_join(a->thread, NULL);
     }
     agent_unref(a);
-}
-
-/* ------------------------------------------------------------------------- commands --
- */
-
-static struct message *user_message(const char *text, const struct pi_image *images,
-                                    size_t len)
-{
-    struct message *m = message_create(ROLE_USER);
-    bool ok = m && content_add_text(&m->content, sv_of(text));
-    for (size_t i = 0; ok && i < len; i++) {
-        struct block *b = content_add(&m->content, BLOCK_IMAGE);
-        ok = b != NULL;
-        if (b) {
-            b->mime_type = copy_string(images[i].mime_type, &ok);
-            buf_adds(&b->text, images[i].data);
-            ok = ok && buf_ok(&b->text);
-        }
-    }
-    if (!ok) {
-        message_destroy(m);
-        return NULL;
-    }
-    return m;
-}
-
-enum pi_status pi_agent_prompt(pi_agent *a, const char *text,
-                               const struct pi_image *images, size_t images_len,
-                               enum pi_delivery delivery, struct pi_error *err)
-{
-    static const enum command_type types[] = {
-        [PI_DELIVER_PROMPT] = COMMAND_PROMPT,
-        [PI_DELIVER_STEER] = COMMAND_STEER,
-        [PI_DELIVER_FOLLOW_UP] = COMMAND_FOLLOW_UP,
-    };
-    if (!a->model.id) {
-        return error_set(
-            err, PI_INVALID,
-            "no model is configured; use replay:FILE with a file of recorded turns");
-    }
-    if (text[strspn(text, " \t\r\n")] == '\0' && images_len == 0) {
-        return error_set(err, PI_INVALID, "the message is empty");
-    }
-    struct command *c = command_create(types[delivery]);
-    if (c) {
-        c->message = user_message(text, images, images_len);
-    }
-    if (!c || !c->message) {
-        command_destroy(c);
-        return error_nomem(err);
-    }
-    return mailbox_start(&a->mailbox, c, err);
-}
-
-enum pi_status pi_agent_continue(pi_agent *a, struct pi_error *err)
-{
-    if (!a->model.id) {
-        return error_set(err, PI_INVALID, "no model is configured");
-    }
-    return mailbox_start(&a->mailbox, command_create(COMMAND_CONTINUE), err);
-}
-
-void pi_agent_abort(pi_agent *a)
-{
-    mailbox_abort(&a->mailbox, false);
-}
-
-void pi_agent_set_queue_mode(pi_agent *a, enum pi_delivery queue, bool all)
-{
-    struct command *c = command_create(COMMAND_QUEUE_MODE);
-    if (c) {
-        c->delivery = queue;
-        c->flag = all;
-        mailbox_command(&a->mailbox, c, NULL);
-    }
-}
-
-void pi_agent_clear_queue(pi_agent *a)
-{
-    struct command *c = command_create(COMMAND_CLEAR_QUEUE);
-    if (c) {
-        mailbox_command(&a->mailbox, c, NULL);
-    }
-}
-
-enum pi_status pi_agent_set_tools(pi_agent *a, const char *tools, struct pi_error *err)
-{
-    // The definitions never change, so names are judged here, on a registry that borrows
-    // them.
-    struct registry names = {.tools = a->registry.tools, .len = a->registry.len};
-    enum pi_status status = registry_set_active(&names, tools, err);
-    struct command *c = status ? NULL : command_create(COMMAND_SET_TOOLS);
-    if (!c) {
-        free(names.active);
-        return status ? status : error_nomem(err);
-    }
-    c->active = names.active;
-    c->active_len = names.active_len;
-    return mailbox_command(&a->mailbox, c, err);
-}
-
-enum pi_status pi_agent_call_tool(pi_agent *a, const struct pi_tool_call *call,
-                                  struct pi_error *err)
-{
-    struct command *c = command_create(COMMAND_CALL_TOOL);
-    bool ok = c != NULL;
-    if (c) {
-        c->id = copy_string(call->id, &ok);
-        c->name = copy_string(call->name, &ok);
-        c->cwd = copy_string(call->cwd, &ok);
-        c->number = call->abort_after_ms;
-        buf_add(&c->text, call->arguments, call->arguments_len);
-        ok = ok && buf_ok(&c->text);
-    }
-    if (!ok) {
-        command_destroy(c);
-        return error_nomem(err);
-    }
-    return mailbox_command(&a->mailbox, c, err);
-}
-
-void pi_agent_answer_permission(pi_agent *a, const char *id, enum pi_permission answer,
-                                const char *reason)
-{
-    struct command *c = command_create(COMMAND_ANSWER);
-    bool ok = c != NULL;
-    if (c) {
-        c->id = copy_string(id, &ok);
-        c->number = answer;
-        buf_adds(&c->text, reason ? reason : "");
-        ok = ok && buf_ok(&c->text);
-    }
-    if (!ok) {
-        command_destroy(c);
-        return; // the question stays open and can be answered again
-    }
-    mailbox_command(&a->mailbox, c, NULL);
-}
-
-char *pi_agent_system_prompt(pi_agent *a)
-{
-    pthread_mutex_lock(&a->mailbox.lock);
-    char *copy = strdup(buf_cstr(&a->shared_prompt));
-    pthread_mutex_unlock(&a->mailbox.lock);
-    return copy;
-}
-
-const char *pi_agent_session_id(const pi_agent *a)
-{
-    return a->session_id;
-}
-
-void pi_free(void *memory)
-{
-    free(memory);
 }

@@ -96,20 +96,31 @@ struct pi_agent {
 /** Frees the agent when the last reference goes. Any thread. */
 void agent_unref(struct pi_agent *a);
 
+/** Replaces the hooks; only before the first prompt. */
+void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks);
+
+/* serve.c: on the agent thread, or before it starts */
+
+/** The agent thread. */
+void *agent_main(void *agent);
+
 /** Waits for mail at most timeout_ms (< 0 = for ever) and serves it. */
 void agent_pump(struct pi_agent *a, int timeout_ms);
 
 /** Emits an event; NULL tells the face that one was lost. */
 void agent_emit(struct pi_agent *a, struct pi_event *event);
 
-/** Emits a notice. */
+/** Emits a notice; one for each line. */
 void agent_notice(struct pi_agent *a, const char *level, const char *text);
+void agent_notice_lines(struct pi_agent *a, const struct buf *problems);
 
-/** Replaces the hooks; only before the first prompt. */
-void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks);
-
-/** Tells the face what is queued. */
+/** Tells the face what is queued; dropped (taken over) may be NULL. */
 void agent_emit_queue(struct pi_agent *a, struct json *dropped);
+
+/** Builds the system prompt anew, reading its files; appends what could not be used to
+ * problems. */
+enum pi_status agent_build_prompt(struct pi_agent *a, struct buf *problems,
+                                  struct pi_error *err) NODISCARD;
 
 /* calls.c */
 

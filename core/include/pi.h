@@ -65,8 +65,7 @@ typedef struct pi_event pi_event;
 /** What the product knows about a tool; made by pi_tools.h. */
 struct pi_tool_definition;
 
-/* ------------------------------------------------------------------ the face's files --
- */
+/* -- the face's files -- */
 
 /** What the agent asks of the face's buffers. */
 enum pi_host_op {
@@ -127,8 +126,7 @@ struct pi_host {
     void (*withdraw)(void *data, uint64_t id);
 };
 
-/* ------------------------------------------------------------------------- the agent --
- */
+/* -- the agent -- */
 
 /** When a call may run without asking. */
 enum pi_permissions {
@@ -271,8 +269,7 @@ PI_API const char *pi_agent_session_id(const pi_agent *agent);
 /** Frees what a function above returned for that. Accepts NULL. */
 PI_API void pi_free(void *memory);
 
-/* ---------------------------------------------------------------------------- events --
- */
+/* -- events -- */
 
 /** Names and JSON fields: doc/events.md. */
 enum pi_event_type {

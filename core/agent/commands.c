@@ -1,0 +1,165 @@
+// The way of the face's wishes into the agent: each becomes a command in the mailbox.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+
+static char *copy_string(const char *text, bool *ok)
+{
+    char *copy = text ? strdup(text) : NULL;
+    *ok = *ok && (copy || !text);
+    return copy;
+}
+
+static struct message *user_message(const char *text, const struct pi_image *images,
+                                    size_t len)
+{
+    struct message *m = message_create(ROLE_USER);
+    bool ok = m && content_add_text(&m->content, sv_of(text));
+    for (size_t i = 0; ok && i < len; i++) {
+        struct block *b = content_add(&m->content, BLOCK_IMAGE);
+        ok = b != NULL;
+        if (b) {
+            b->mime_type = copy_string(images[i].mime_type, &ok);
+            buf_adds(&b->text, images[i].data);
+            ok = ok && buf_ok(&b->text);
+        }
+    }
+    if (!ok) {
+        message_destroy(m);
+        return NULL;
+    }
+    return m;
+}
+
+enum pi_status pi_agent_prompt(pi_agent *a, const char *text,
+                               const struct pi_image *images, size_t images_len,
+                               enum pi_delivery delivery, struct pi_error *err)
+{
+    static const enum command_type types[] = {
+        [PI_DELIVER_PROMPT] = COMMAND_PROMPT,
+        [PI_DELIVER_STEER] = COMMAND_STEER,
+        [PI_DELIVER_FOLLOW_UP] = COMMAND_FOLLOW_UP,
+    };
+    if (!a->model.id) {
+        return error_set(
+            err, PI_INVALID,
+            "no model is configured; use replay:FILE with a file of recorded turns");
+    }
+    if (text[strspn(text, " \t\r\n")] == '\0' && images_len == 0) {
+        return error_set(err, PI_INVALID, "the message is empty");
+    }
+    struct command *c = command_create(types[delivery]);
+    if (c) {
+        c->message = user_message(text, images, images_len);
+    }
+    if (!c || !c->message) {
+        command_destroy(c);
+        return error_nomem(err);
+    }
+    return mailbox_start(&a->mailbox, c, err);
+}
+
+enum pi_status pi_agent_continue(pi_agent *a, struct pi_error *err)
+{
+    if (!a->model.id) {
+        return error_set(err, PI_INVALID, "no model is configured");
+    }
+    return mailbox_start(&a->mailbox, command_create(COMMAND_CONTINUE), err);
+}
+
+void pi_agent_abort(pi_agent *a)
+{
+    mailbox_abort(&a->mailbox, false);
+}
+
+void pi_agent_set_queue_mode(pi_agent *a, enum pi_delivery queue, bool all)
+{
+    struct command *c = command_create(COMMAND_QUEUE_MODE);
+    if (c) {
+        c->delivery = queue;
+        c->flag = all;
+        mailbox_command(&a->mailbox, c, NULL);
+    }
+}
+
+void pi_agent_clear_queue(pi_agent *a)
+{
+    struct command *c = command_create(COMMAND_CLEAR_QUEUE);
+    if (c) {
+        mailbox_command(&a->mailbox, c, NULL);
+    }
+}
+
+enum pi_status pi_agent_set_tools(pi_agent *a, const char *tools, struct pi_error *err)
+{
+    // The definitions never change, so names are judged here, on a registry that borrows
+    // them.
+    struct registry names = {.tools = a->registry.tools, .len = a->registry.len};
+    enum pi_status status = registry_set_active(&names, tools, err);
+    struct command *c = status ? NULL : command_create(COMMAND_SET_TOOLS);
+    if (!c) {
+        free(names.active);
+        return status ? status : error_nomem(err);
+    }
+    c->active = names.active;
+    c->active_len = names.active_len;
+    return mailbox_command(&a->mailbox, c, err);
+}
+
+enum pi_status pi_agent_call_tool(pi_agent *a, const struct pi_tool_call *call,
+                                  struct pi_error *err)
+{
+    struct command *c = command_create(COMMAND_CALL_TOOL);
+    bool ok = c != NULL;
+    if (c) {
+        c->id = copy_string(call->id, &ok);
+        c->name = copy_string(call->name, &ok);
+        c->cwd = copy_string(call->cwd, &ok);
+        c->number = call->abort_after_ms;
+        buf_add(&c->text, call->arguments, call->arguments_len);
+        ok = ok && buf_ok(&c->text);
+    }
+    if (!ok) {
+        command_destroy(c);
+        return error_nomem(err);
+    }
+    return mailbox_command(&a->mailbox, c, err);
+}
+
+void pi_agent_answer_permission(pi_agent *a, const char *id, enum pi_permission answer,
+                                const char *reason)
+{
+    struct command *c = command_create(COMMAND_ANSWER);
+    bool ok = c != NULL;
+    if (c) {
+        c->id = copy_string(id, &ok);
+        c->number = answer;
+        buf_adds(&c->text, reason ? reason : "");
+        ok = ok && buf_ok(&c->text);
+    }
+    if (!ok) {
+        command_destroy(c);
+        return; // the question stays open and can be answered again
+    }
+    mailbox_command(&a->mailbox, c, NULL);
+}
+
+char *pi_agent_system_prompt(pi_agent *a)
+{
+    pthread_mutex_lock(&a->mailbox.lock);
+    char *copy = strdup(buf_cstr(&a->shared_prompt));
+    pthread_mutex_unlock(&a->mailbox.lock);
+    return copy;
+}
+
+const char *pi_agent_session_id(const pi_agent *a)
+{
+    return a->session_id;
+}
+
+void pi_free(void *memory)
+{
+    free(memory);
+}

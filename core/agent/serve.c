@@ -1,0 +1,228 @@
+// The agent thread: it waits for mail, serves it, and runs the loop.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/prompt.h"
+#include "sys/clock.h"
+
+void agent_emit(struct pi_agent *a, struct pi_event *event)
+{
+    mailbox_emit(&a->mailbox, event);
+}
+
+void agent_notice(struct pi_agent *a, const char *level, const char *text)
+{
+    log_line(a->log, "notice (%s): %s", level, text);
+    agent_emit(a, event_notice(level, text));
+}
+
+void agent_emit_queue(struct pi_agent *a, struct json *dropped)
+{
+    agent_emit(a,
+               event_queue(queue_json(&a->steering), queue_json(&a->follow_up), dropped));
+}
+
+// The prompt depends on the active tools; the file of each part is read again then.
+enum pi_status agent_build_prompt(struct pi_agent *a, struct buf *problems,
+                                  struct pi_error *err)
+{
+    char date[11];
+    clock_date(date);
+    struct buf prompt = {0};
+    struct buf copy = {0};
+    enum pi_status status =
+        prompt_build(&prompt, problems,
+                     &(struct prompt_options){
+                         .cwd = a->cwd,
+                         .agent_dir = a->settings.agent_dir,
+                         .home = a->home,
+                         .date = date,
+                         .registry = &a->registry,
+                         .system_prompt = a->custom_prompt,
+                         .append_system_prompt = (const char *const *)a->append_prompts,
+                         .no_context_files = a->no_context_files,
+                     },
+                     err);
+    buf_addsv(&copy, buf_sv(&prompt));
+    if (!status && (!buf_ok(&prompt) || !buf_ok(&copy))) {
+        status = error_nomem(err);
+    }
+    if (status) {
+        buf_finish(&prompt);
+        buf_finish(&copy);
+        return status;
+    }
+    buf_finish(&a->context.system_prompt);
+    a->context.system_prompt = prompt;
+    pthread_mutex_lock(&a->mailbox.lock);
+    struct buf old = a->shared_prompt;
+    a->shared_prompt = copy;
+    pthread_mutex_unlock(&a->mailbox.lock);
+    buf_finish(&old);
+    return PI_OK;
+}
+
+void agent_notice_lines(struct pi_agent *a, const struct buf *problems)
+{
+    struct sv rest = buf_sv(problems);
+    struct sv line;
+    while (sv_next_line(&rest, &line)) {
+        char *text = strndup(line.p, line.n);
+        agent_notice(a, "warning", text ? text : "out of memory");
+        free(text);
+    }
+}
+
+static void set_tools(struct pi_agent *a, struct command *c)
+{
+    free(a->registry.active);
+    a->registry.active = c->active;
+    a->registry.active_len = c->active_len;
+    c->active = NULL;
+    struct buf problems = {0};
+    struct pi_error err = {0};
+    if (agent_build_prompt(a, &problems, &err)) {
+        agent_notice(a, "error", err.message);
+    }
+    agent_notice_lines(a, &problems);
+    buf_finish(&problems);
+}
+
+static void clear_queues(struct pi_agent *a)
+{
+    struct message_queue all = {0};
+    bool modes[] = {a->steering.all, a->follow_up.all};
+    a->steering.all = a->follow_up.all = true;
+    bool ok = queue_take(&a->steering, &all) && queue_take(&a->follow_up, &all);
+    a->steering.all = modes[0];
+    a->follow_up.all = modes[1];
+    agent_emit_queue(a, ok ? queue_json(&all) : NULL);
+    queue_finish(&all);
+}
+
+static void enqueue(struct pi_agent *a, struct message_queue *queue, struct command *c)
+{
+    bool ok = queue_push(queue, c->message);
+    c->message = NULL;
+    if (!ok) {
+        agent_notice(a, "error", "out of memory: a message was lost");
+    } else if (queue != &a->start) {
+        agent_emit_queue(a, NULL);
+    }
+    a->start_wanted = true;
+}
+
+static void serve(struct pi_agent *a, struct command *c)
+{
+    switch (c->type) {
+    case COMMAND_PROMPT:
+        enqueue(a, &a->start, c);
+        break;
+    case COMMAND_STEER:
+        enqueue(a, &a->steering, c);
+        break;
+    case COMMAND_FOLLOW_UP:
+        enqueue(a, &a->follow_up, c);
+        break;
+    case COMMAND_CONTINUE:
+        a->start_wanted = true;
+        break;
+    case COMMAND_SET_TOOLS:
+        set_tools(a, c);
+        break;
+    case COMMAND_QUEUE_MODE:
+        (c->delivery == PI_DELIVER_STEER ? &a->steering : &a->follow_up)->all = c->flag;
+        break;
+    case COMMAND_CLEAR_QUEUE:
+        clear_queues(a);
+        break;
+    case COMMAND_CALL_TOOL:
+        calls_add_user(a, c);
+        break;
+    case COMMAND_ANSWER:
+        calls_answer(a, c->id, (enum pi_permission)c->number,
+                     c->text.len ? buf_cstr(&c->text) : NULL);
+        break;
+    case COMMAND_LATE_ANSWER:
+        calls_late_answer(a, c->call);
+        break;
+    case COMMAND_STOP:
+        a->stop_wanted = true;
+        break;
+    }
+    command_destroy(c);
+}
+
+static void take_note(struct pi_agent *a, struct run_note *note)
+{
+    struct run *owner = run_note_owner(note);
+    if (owner && (owner == a->turn_port.run || owner == a->user_port.run)) {
+        run_take(owner, note);
+    } else {
+        run_note_drop(note);
+    }
+}
+
+void agent_pump(struct pi_agent *a, int timeout_ms)
+{
+    if (a->user_wait_ms >= 0 && (timeout_ms < 0 || a->user_wait_ms < timeout_ms)) {
+        timeout_ms = a->user_wait_ms;
+    }
+    mailbox_wait(&a->mailbox, timeout_ms);
+    struct command *commands;
+    struct run_note *notes;
+    mailbox_take(&a->mailbox, &commands, &notes);
+    while (notes) {
+        struct run_note *next = *run_note_link(notes);
+        take_note(a, notes);
+        notes = next;
+    }
+    while (commands) {
+        struct command *next = commands->next;
+        serve(a, commands);
+        commands = next;
+    }
+    calls_step_user(a);
+}
+
+// A run needs something to start from: a message that waits, or an end that was not an
+// answer.
+static bool can_start(const struct pi_agent *a)
+{
+    const struct message_queue *t = &a->context.transcript;
+    if (a->start.len || a->steering.len || a->follow_up.len) {
+        return true;
+    }
+    return t->len > 0 && (t->items[t->len - 1]->role != ROLE_ASSISTANT ||
+                          t->items[t->len - 1]->stop_reason == STOP_ERROR ||
+                          t->items[t->len - 1]->stop_reason == STOP_ABORTED);
+}
+
+static void start_run(struct pi_agent *a)
+{
+    a->start_wanted = false;
+    if (can_start(a)) {
+        loop_run(a);
+        return;
+    }
+    agent_notice(a, "error", "nothing to continue: send a message instead");
+    while (!mailbox_end_run(&a->mailbox)) {
+        agent_pump(a, 0);
+    }
+}
+
+void *agent_main(void *data)
+{
+    struct pi_agent *a = data;
+    while (!a->stop_wanted) {
+        agent_pump(a, a->start_wanted ? 0 : -1);
+        if (a->start_wanted && !a->stop_wanted) {
+            start_run(a);
+        }
+    }
+    run_destroy(a->user_port.run);
+    a->user_port.run = NULL;
+    return NULL;
+}
