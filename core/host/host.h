@@ -21,13 +21,13 @@
 
 /** A file as it was judged: tools work on this, not on the argument. */
 struct host_target {
-    char *
-        path; // real path; of a missing file the real path of its nearest ancestor + rest
+    char *path;  // real path; of a missing file that of its nearest ancestor + rest
     char *shown; // as the model named it, for messages
-    char *key; // same file, same key: the real path, or "dev:ino" with several hard links
+    char *key;   // same file, same key: the real path; "dev:ino" with several hard links
     bool exists; // on disk
     bool folded; // found under a variant of the name that was asked for (path_resolve)
     mode_t mode; // when it exists
+    char *leftover; // a safety copy that a killed writer left (safety.h); NULL = none
 };
 
 void host_target_finish(struct host_target *t);

@@ -33,10 +33,11 @@ void clock_date(char out[11])
 void clock_iso(char out[25], int64_t unix_ms)
 {
     int64_t ms = unix_ms % 1000;
+    time_t seconds = (time_t)(unix_ms / 1000);
     if (ms < 0) {
         ms += 1000;
+        seconds--;
     }
-    time_t seconds = (time_t)((unix_ms - ms) / 1000);
     struct tm tm;
     // The buffer holds years of four digits; others are shown as the epoch.
     if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900 ||

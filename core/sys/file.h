@@ -33,6 +33,9 @@ enum pi_status file_pread(int fd, void *bytes, size_t n, off_t at, size_t *got,
 enum pi_status file_write(int fd, const void *bytes, size_t n,
                           struct pi_error *err) NODISCARD;
 
+/** fsync. Errors that mean "cannot" pass. */
+enum pi_status file_sync(int fd, struct pi_error *err) NODISCARD;
+
 /** A whole small regular file; PI_LIMIT above max bytes. */
 enum pi_status file_load(struct buf *out, const char *path, size_t max,
                          struct pi_error *err) NODISCARD;

@@ -13,12 +13,12 @@
  * forms, the same way in all tools.
  *
  * Order: as given (relative to cwd, "~" and "~/" expanded to home); then, only when
- * nothing exists there, without a leading "@"; then with odd blanks (U+00A0, U+2000-200A,
- * U+202F, U+205F, U+3000) as plain blanks; then (only when for_reading) the variants that
- * macOS makes: U+202F before AM/PM, NFD, NFC, U+2019 for '. The first that exists wins;
- * several different existing variants are none. When none exists: the form for a new file
- * (without "@" kept out only if nothing named "@..." was asked for: the leading "@" is
- * dropped, blanks as given).
+ * nothing exists there, without a leading "@"; then a look-alike: when for_reading, the
+ * existing path that differs only in what looks the same (composed or decomposed letters,
+ * the blanks U+00A0, U+2000-200A, U+202F, U+205F, U+3000, the apostrophe U+2019); else
+ * the form with plain blanks for odd ones. Several look-alikes are none. When nothing
+ * exists: the form for a new file, which has blanks as given and no leading "@", unless
+ * it lies in an existing folder named "@...".
  */
 struct path_request {
     const char *argument; // UTF-8; "" means cwd
@@ -30,7 +30,8 @@ struct path_request {
 /**
  * Resolves to an absolute, lexically normalised path (caller frees). *folded, when not
  * NULL, tells that a variant was taken, which the tool's result should name. PI_INVALID:
- * NUL-like or non-UTF-8 input, over 4095 bytes, a component over 255 bytes, "~user".
+ * input that is not UTF-8, over 4095 bytes, a component over 255 bytes, "~user" unless a
+ * file has that name.
  */
 enum pi_status path_resolve(char **out, bool *folded, const struct path_request *request,
                             struct pi_error *err) NODISCARD;
@@ -46,13 +47,13 @@ char *path_dir(const char *path);
 
 /**
  * The real path: symbolic links followed, also a dangling one to where it points; of a
- * missing file the real path of its nearest existing ancestor plus the rest. PI_IO for a
- * loop of links.
+ * missing file the real path of its nearest existing ancestor plus the rest. A link of
+ * /proc to something without a name stays as it is. PI_IO for a loop of links.
  */
 enum pi_status path_real(char **out, const char *path, struct pi_error *err) NODISCARD;
 
 /** Whether path is dir or lies below it; both are real paths. Compares components. */
 bool path_inside(const char *path, const char *dir);
 
-/** path relative to dir when it lies inside, else path itself; points into path. */
+/** path relative to dir when it lies below it, else path itself; points into path. */
 const char *path_relative(const char *path, const char *dir);

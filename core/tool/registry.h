@@ -25,8 +25,9 @@ void registry_finish(struct registry *r);
 /**
  * Sets the active tools from a preset (coding = read bash edit write, read-only = read
  * grep find ls, all) or a comma-separated list of names. In a preset, tools that this
- * build does not have are left out; a name of a list that is unknown is PI_INVALID and
- * names what exists.
+ * build does not have are left out, and coding and all end with the tools that were added
+ * to the built-in ones; a name of a list that is unknown is PI_INVALID and names what
+ * exists. On failure nothing changes.
  */
 enum pi_status registry_set_active(struct registry *r, const char *tools,
                                    struct pi_error *err) NODISCARD;

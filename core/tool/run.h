@@ -33,17 +33,17 @@ struct run_port {
     /** From any thread, never blocks: hand the note to the agent thread (run_take). */
     void (*post)(void *data, struct run_note *note);
     /**
-     * A thread of a call begins (agent thread) and ends (that thread): what it can reach, the
-     * context above all, must live in between, even after run_destroy.
+     * A thread of a call begins (agent thread) and ends (that thread): what it can reach,
+     * the context above all, must live in between, even after run_destroy.
      */
     void (*hold)(void *data);
     void (*let_go)(void *data);
     /**
-     * After validation, before planning; may change args (the call's own). RUN_DENY blocks the
-     * call with the reason in *err. NULL = allow.
+     * After validation, before planning; may change args (the call's own). RUN_DENY
+     * blocks the call with the reason in *err. NULL = allow.
      */
-    enum run_verdict (*before)(void *data, const struct tool_call *call, struct json *args,
-                               struct pi_error *err);
+    enum run_verdict (*before)(void *data, const struct tool_call *call,
+                               struct json *args, struct pi_error *err);
     /** May this call run? RUN_DENY puts the reason for the model into *err. */
     enum run_verdict (*judge)(void *data, const struct tool_call *call,
                               struct pi_error *err);
