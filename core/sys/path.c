@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 #include "base/buf.h"
+#include "text/fold.h"
 #include "text/utf8.h"
 
 enum { MAX_PATH = 4095, MAX_COMPONENT = 255, MAX_LINKS = 40 };
@@ -230,38 +230,33 @@ static char *plain_blanks(const char *path)
     return buf_take(&b);
 }
 
-// The form in which names that look alike are equal: composed, blanks and apostrophes
-// plain. NULL without memory or when the name is not UTF-8.
-static char *look_alike(const char *name, size_t n)
+// The form in which names that look alike are equal. NULL without memory or when the name
+// is not UTF-8.
+static char *look_alike(struct sv name)
 {
-    if (!utf8_valid(sv_make(name, n))) {
-        return NULL;
-    }
-    utf8proc_uint8_t *composed = NULL;
-    if (utf8proc_map((const utf8proc_uint8_t *)name, (utf8proc_ssize_t)n, &composed,
-                     UTF8PROC_COMPOSE | UTF8PROC_STABLE) < 0) {
-        return NULL;
-    }
     struct buf b = {0};
-    struct sv rest = sv_of((const char *)composed);
-    while (rest.n > 0) {
-        uint32_t code = utf8_next(&rest);
-        code = is_odd_blank(code) ? ' ' : code;
-        utf8_put(&b, code == 0x2019 ? '\'' : code);
+    uint32_t folded[FOLD_MAX];
+    if (!utf8_valid(name)) {
+        return NULL;
     }
-    free(composed);
+    while (name.n > 0) {
+        size_t n = fold_char(utf8_next(&name), folded);
+        for (size_t i = 0; i < n; i++) {
+            utf8_put(&b, folded[i]);
+        }
+    }
     return buf_take(&b);
 }
 
 // The one entry of dir that looks like name; NULL when there is none or more than one.
 static char *find_look_alike(const char *dir, struct sv name)
 {
-    char *wanted = look_alike(name.p, name.n);
+    char *wanted = look_alike(name);
     DIR *d = wanted ? opendir(dir) : NULL;
     char *found = NULL;
     int count = 0;
     for (struct dirent *e; d && count < 2 && (e = readdir(d));) {
-        char *form = look_alike(e->d_name, strlen(e->d_name));
+        char *form = look_alike(sv_of(e->d_name));
         if (form && strcmp(form, wanted) == 0) {
             count++;
             free(found);

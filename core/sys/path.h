@@ -14,11 +14,11 @@
  *
  * Order: as given (relative to cwd, "~" and "~/" expanded to home); then, only when
  * nothing exists there, without a leading "@"; then a look-alike: when for_reading, the
- * existing path that differs only in what looks the same (composed or decomposed letters,
- * the blanks U+00A0, U+2000-200A, U+202F, U+205F, U+3000, the apostrophe U+2019); else
- * the form with plain blanks for odd ones. Several look-alikes are none. When nothing
- * exists: the form for a new file, which has blanks as given and no leading "@", unless
- * it lies in an existing folder named "@...".
+ * existing path that differs only in what looks the same (fold.h: composed or decomposed
+ * letters, odd blanks, typographic quotes and dashes); else the form with plain blanks
+ * for U+00A0, U+2000-200A, U+202F, U+205F and U+3000. Several look-alikes are none. When
+ * nothing exists: the form for a new file, which has blanks as given and no leading "@",
+ * unless it lies in an existing folder named "@...".
  */
 struct path_request {
     const char *argument; // UTF-8; "" means cwd
