@@ -18,16 +18,22 @@ static inline void scratch_check(int ok, const char *what)
     }
 }
 
-/** Real path of a new empty folder; removed by scratch_remove. */
-static inline char *scratch_make(void)
+/** Real path of a new empty folder in base; removed by scratch_remove. */
+static inline char *scratch_make_in(const char *base)
 {
-    const char *base = getenv("TMPDIR");
     char path[512];
-    snprintf(path, sizeof path, "%s/scratch-XXXXXX", base ? base : "/tmp");
+    snprintf(path, sizeof path, "%s/scratch-XXXXXX", base);
     scratch_check(mkdtemp(path) != NULL, path);
     char *real = realpath(path, NULL);
     scratch_check(real != NULL, path);
     return real;
+}
+
+/** The same in the test's own temporary folder. */
+static inline char *scratch_make(void)
+{
+    const char *base = getenv("TMPDIR");
+    return scratch_make_in(base ? base : "/tmp");
 }
 
 static inline int scratch_remove_one(const char *path, const struct stat *st, int kind,

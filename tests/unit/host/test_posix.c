@@ -1,0 +1,782 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include "host/host.h"
+#include "scratch.h"
+
+static char *dir;
+
+static int setup(void **state)
+{
+    (void)state;
+    dir = scratch_make();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scratch_remove(dir);
+    return 0;
+}
+
+// A file that is looked at and changed.
+struct work {
+    struct host_target target;
+    struct host_snapshot snapshot;
+    struct host_applied applied;
+    struct pi_error err;
+};
+
+static void work_finish(struct work *w)
+{
+    host_target_finish(&w->target);
+    host_snapshot_finish(&w->snapshot);
+    host_applied_finish(&w->applied);
+}
+
+static void work_resolve(struct work *w, const char *name)
+{
+    *w = (struct work){0};
+    assert_int_equal(host_resolve(&w->target, scratch_path(dir, name), name, &w->err),
+                     PI_OK);
+}
+
+static enum pi_status work_snapshot(struct work *w, const char *name)
+{
+    struct host *h = host_posix();
+    work_resolve(w, name);
+    return h->ops->snapshot(h, &w->target, &w->snapshot, NULL, &w->err);
+}
+
+static enum pi_status work_apply(struct work *w, const struct host_change *changes,
+                                 size_t len)
+{
+    struct host *h = host_posix();
+    return h->ops->apply(h, &w->target, &w->snapshot, changes, len, NULL, &w->applied,
+                         NULL, &w->err);
+}
+
+// Replaces the first `from` in the text by `to`.
+static enum pi_status work_replace(struct work *w, const char *from, const char *to)
+{
+    const char *text = buf_cstr(&w->snapshot.text);
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    struct host_change c = {(size_t)(at - text), strlen(from), sv_of(to)};
+    return work_apply(w, &c, 1);
+}
+
+static enum pi_status edit(const char *name, const char *from, const char *to,
+                           struct pi_error *err)
+{
+    struct work w;
+    enum pi_status status = work_snapshot(&w, name);
+    if (status == PI_OK) {
+        status = work_replace(&w, from, to);
+        assert_int_equal(w.applied.saved, status == PI_OK);
+    }
+    if (err) {
+        *err = w.err;
+    }
+    work_finish(&w);
+    return status;
+}
+
+static int entries(void)
+{
+    DIR *d = opendir(dir);
+    int n = 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+    }
+    closedir(d);
+    return n;
+}
+
+/* ------------------------------------------------------------------------- resolve -- */
+
+static void test_resolve(void **state)
+{
+    (void)state;
+    struct work a, b;
+    scratch_text(dir, "real", "x");
+    scratch_check(symlink("real", scratch_path(dir, "link")) == 0, "symlink");
+    work_resolve(&a, "link");
+    work_resolve(&b, "real");
+    assert_string_equal(a.target.key, b.target.key);
+    assert_string_equal(a.target.path, b.target.path);
+    assert_string_equal(a.target.shown, "link");
+    assert_true(a.target.exists && S_ISREG(a.target.mode));
+    work_finish(&a);
+    work_finish(&b);
+    scratch_check(link(scratch_path(dir, "real"), scratch_path(dir, "twin")) == 0, "");
+    work_resolve(&a, "twin");
+    work_resolve(&b, "link");
+    assert_string_equal(a.target.key, b.target.key);
+    work_finish(&a);
+    work_finish(&b);
+    work_resolve(&a, "none/x");
+    assert_false(a.target.exists);
+    assert_string_equal(a.target.key, a.target.path);
+    work_finish(&a);
+    host_target_finish(NULL);
+}
+
+static void test_resolve_loop(void **state)
+{
+    (void)state;
+    struct host_target t = {0};
+    struct pi_error err = {0};
+    scratch_check(symlink("a", scratch_path(dir, "a")) == 0, "symlink");
+    assert_int_equal(host_resolve(&t, scratch_path(dir, "a"), "a", &err), PI_INVALID);
+    assert_int_equal(err.code, PI_INVALID);
+    assert_int_equal(host_resolve(&t, scratch_path(dir, "a"), "a", NULL), PI_INVALID);
+}
+
+/* ---------------------------------------------------------------------------- read -- */
+
+struct sink {
+    struct buf got;
+    size_t stop_at;
+};
+
+static bool collect(void *data, struct sv bytes)
+{
+    struct sink *s = data;
+    buf_addsv(&s->got, bytes);
+    return s->stop_at == 0 || s->got.len < s->stop_at;
+}
+
+static enum pi_status read_file(const char *name, uint64_t offset, struct sink *s,
+                                struct cancel *cancel, struct pi_error *err)
+{
+    struct host *h = host_posix();
+    struct work w;
+    struct host_origin origin = {true, true};
+    struct file_stamp stamp = {0};
+    work_resolve(&w, name);
+    enum pi_status status =
+        h->ops->read(h, &w.target, offset, collect, s, &origin, &stamp, cancel, err);
+    if (status == PI_OK) {
+        assert_false(origin.buffer || origin.unsaved);
+        assert_true(stamp.ino != 0);
+    }
+    work_finish(&w);
+    return status;
+}
+
+static void test_read(void **state)
+{
+    (void)state;
+    size_t n = 700 * 1000;
+    char *bytes = malloc(n);
+    for (size_t i = 0; i < n; i++) {
+        bytes[i] = (char)(i % 251);
+    }
+    scratch_write(dir, "f", bytes, n);
+    struct sink s = {0};
+    assert_int_equal(read_file("f", 0, &s, NULL, NULL), PI_OK);
+    assert_int_equal(s.got.len, n);
+    assert_memory_equal(s.got.data, bytes, n);
+    buf_clear(&s.got);
+    assert_int_equal(read_file("f", 699990, &s, NULL, NULL), PI_OK);
+    assert_int_equal(s.got.len, 10);
+    buf_clear(&s.got);
+    assert_int_equal(read_file("f", 800000, &s, NULL, NULL), PI_OK);
+    assert_int_equal(s.got.len, 0);
+    s.stop_at = 1;
+    assert_int_equal(read_file("f", 0, &s, NULL, NULL), PI_OK);
+    assert_true(s.got.len < n);
+    buf_finish(&s.got);
+    free(bytes);
+}
+
+static void test_read_refused(void **state)
+{
+    (void)state;
+    struct sink s = {0};
+    struct pi_error err = {0};
+    scratch_check(mkfifo(scratch_path(dir, "fifo"), 0600) == 0, "mkfifo");
+    assert_int_equal(read_file("fifo", 0, &s, NULL, &err), PI_INVALID);
+    assert_non_null(strstr(err.message, "FIFO"));
+    assert_int_equal(read_file(".", 0, &s, NULL, &err), PI_INVALID);
+    assert_non_null(strstr(err.message, "directory"));
+    assert_int_equal(read_file("none", 0, &s, NULL, &err), PI_NOT_FOUND);
+    struct cancel *cancel = NULL;
+    assert_int_equal(cancel_create(&cancel, NULL, NULL), PI_OK);
+    cancel_set(cancel);
+    scratch_text(dir, "f", "x");
+    assert_int_equal(read_file("f", 0, &s, cancel, &err), PI_ABORTED);
+    cancel_unref(cancel);
+    assert_int_equal(s.got.len, 0);
+}
+
+/* -------------------------------------------------------------------------- change -- */
+
+static void test_edit_keeps_the_rest(void **state)
+{
+    (void)state;
+    const char bytes[] = "one\r\ntwo\0\xFFthree\n";
+    scratch_write(dir, "f", bytes, sizeof bytes - 1);
+    assert_int_equal(edit("f", "one", "1", NULL), PI_OK);
+    size_t n = 0;
+    char *got = scratch_read(dir, "f", &n);
+    assert_int_equal(n, sizeof bytes - 3);
+    assert_memory_equal(got, "1\r\ntwo\0\xFFthree\n", n);
+    free(got);
+    assert_int_equal(entries(), 1);
+}
+
+static void test_several_changes(void **state)
+{
+    (void)state;
+    struct work w;
+    scratch_text(dir, "f", "alpha beta gamma\n");
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    assert_false(w.snapshot.is_new || w.snapshot.origin.buffer);
+    struct host_change c[] = {
+        {0, 0, sv_of("> ")}, {6, 4, sv_of("delta")}, {17, 0, sv_of("end")}};
+    assert_int_equal(work_apply(&w, c, 3), PI_OK);
+    assert_true(scratch_holds(dir, "f", "> alpha delta gamma\nend"));
+    struct stat st;
+    stat(scratch_path(dir, "f"), &st);
+    struct file_stamp now = file_stamp_of(&st);
+    assert_true(file_stamp_eq(&now, &w.applied.stamp));
+    // The snapshot is of the text before.
+    assert_int_equal(work_apply(&w, c, 3), PI_STALE);
+    work_finish(&w);
+}
+
+static void test_wrong_changes(void **state)
+{
+    (void)state;
+    struct work w;
+    scratch_text(dir, "f", "a\xC3\xA9z");
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    struct host_change overlap[] = {{0, 3, sv_of("")}, {1, 1, sv_of("")}};
+    struct host_change beyond = {4, 1, sv_of("")}, far = {5, 0, sv_of("")};
+    struct host_change inside = {2, 0, sv_of("x")}, ends_inside = {1, 1, sv_of("x")};
+    assert_int_equal(work_apply(&w, overlap, 2), PI_INVALID);
+    assert_int_equal(work_apply(&w, &beyond, 1), PI_INVALID);
+    assert_int_equal(work_apply(&w, &far, 1), PI_INVALID);
+    assert_int_equal(work_apply(&w, &inside, 1), PI_INVALID);
+    assert_int_equal(work_apply(&w, &ends_inside, 1), PI_INVALID);
+    assert_true(scratch_holds(dir, "f", "a\xC3\xA9z"));
+    work_finish(&w);
+}
+
+static void test_keeps_mode_owner_and_attributes(void **state)
+{
+    (void)state;
+    struct stat st;
+    char value[8] = "";
+    const char *path = scratch_path(dir, "f");
+    scratch_text(dir, "f", "old\n");
+    bool root = geteuid() == 0;
+    scratch_check(!root || chown(path, 65534, 65533) == 0, "chown");
+    scratch_check(chmod(path, root ? 06754 : 0754) == 0, "chmod");
+    bool attributes = setxattr(path, "user.tag", "blue", 4, 0) == 0;
+    assert_int_equal(edit("f", "old", "new", NULL), PI_OK);
+    assert_true(scratch_holds(dir, "f", "new\n"));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, root ? 06754 : 0754);
+    assert_true(!root || (st.st_uid == 65534 && st.st_gid == 65533));
+    assert_true(!attributes || getxattr(path, "user.tag", value, 8) == 4);
+    assert_true(!attributes || memcmp(value, "blue", 4) == 0);
+}
+
+// POSIX ACL of version 2: user::rw-, user:65534:r--, group::r--, mask::r--, other::r--
+static const unsigned char acl[] = {
+    2, 0,    0,    0,    1,    0,    6,    0, 0xFF, 0xFF, 0xFF, 0xFF, 2,    0,    4,
+    0, 0xFE, 0xFF, 0,    0,    4,    0,    4, 0,    0xFF, 0xFF, 0xFF, 0xFF, 0x10, 0,
+    4, 0,    0xFF, 0xFF, 0xFF, 0xFF, 0x20, 0, 4,    0,    0xFF, 0xFF, 0xFF, 0xFF};
+
+static void test_keeps_acl(void **state)
+{
+    (void)state;
+    static const char name[] = "system.posix_acl_access";
+    const char *path = scratch_path(dir, "f");
+    unsigned char got[64];
+    scratch_text(dir, "f", "old\n");
+    if (setxattr(path, name, acl, sizeof acl, 0) != 0) {
+        skip();
+    }
+    assert_int_equal(edit("f", "old", "new", NULL), PI_OK);
+    assert_int_equal(getxattr(path, name, got, sizeof got), sizeof acl);
+    assert_memory_equal(got, acl, sizeof acl);
+    // A default ACL of the folder must not come to a file that had none.
+    scratch_text(dir, "g", "old\n");
+    scratch_check(setxattr(dir, "system.posix_acl_default", acl, sizeof acl, 0) == 0, "");
+    assert_int_equal(edit("g", "old", "new", NULL), PI_OK);
+    assert_int_equal(getxattr(scratch_path(dir, "g"), name, got, sizeof got), -1);
+}
+
+static void test_links_stay(void **state)
+{
+    (void)state;
+    struct stat a, b;
+    scratch_text(dir, "one", "alpha and more\n");
+    scratch_check(link(scratch_path(dir, "one"), scratch_path(dir, "twin")) == 0, "link");
+    scratch_check(symlink("one", scratch_path(dir, "sym")) == 0, "symlink");
+    assert_int_equal(edit("one", "alpha", "beta", NULL), PI_OK);
+    assert_true(scratch_holds(dir, "twin", "beta and more\n"));
+    assert_int_equal(edit("sym", "beta", "longer than before", NULL), PI_OK);
+    assert_int_equal(edit("twin", "more", "mare", NULL), PI_OK);
+    assert_true(scratch_holds(dir, "one", "longer than before and mare\n"));
+    stat(scratch_path(dir, "one"), &a);
+    stat(scratch_path(dir, "twin"), &b);
+    assert_true(a.st_ino == b.st_ino && a.st_nlink == 2);
+    lstat(scratch_path(dir, "sym"), &b);
+    assert_true(S_ISLNK(b.st_mode));
+    assert_int_equal(entries(), 3);
+}
+
+static void test_in_place_keeps_set_id_bits(void **state)
+{
+    (void)state;
+    struct stat st;
+    const char *path = scratch_path(dir, "one");
+    scratch_text(dir, "one", "alpha\n");
+    scratch_check(link(path, scratch_path(dir, "twin")) == 0, "link");
+    scratch_check(chmod(path, 04755) == 0, "chmod");
+    assert_int_equal(edit("one", "alpha", "beta", NULL), PI_OK);
+    stat(path, &st);
+    assert_int_equal(st.st_mode & 07777, 04755);
+}
+
+static void test_new_file(void **state)
+{
+    (void)state;
+    struct work w;
+    struct stat st;
+    mode_t mask = umask(027);
+    assert_int_equal(work_snapshot(&w, "a/b/new"), PI_OK);
+    assert_true(w.snapshot.is_new);
+    assert_int_equal(w.snapshot.text.len, 0);
+    struct host_change c = {0, 0, sv_of("text\n")};
+    assert_int_equal(work_apply(&w, &c, 1), PI_OK);
+    assert_true(scratch_holds(dir, "a/b/new", "text\n"));
+    stat(scratch_path(dir, "a/b/new"), &st);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    struct file_stamp now = file_stamp_of(&st);
+    assert_true(file_stamp_eq(&now, &w.applied.stamp));
+    // By now it exists.
+    assert_int_equal(work_apply(&w, &c, 1), PI_STALE);
+    work_finish(&w);
+    umask(mask);
+}
+
+static void test_new_empty_file(void **state)
+{
+    (void)state;
+    struct work w;
+    assert_int_equal(work_snapshot(&w, "empty"), PI_OK);
+    assert_int_equal(work_apply(&w, NULL, 0), PI_OK);
+    assert_true(scratch_holds(dir, "empty", ""));
+    work_finish(&w);
+}
+
+static void test_dangling_link_makes_its_target(void **state)
+{
+    (void)state;
+    struct work w;
+    struct stat st;
+    scratch_check(symlink("sub/target", scratch_path(dir, "link")) == 0, "symlink");
+    assert_int_equal(work_snapshot(&w, "link"), PI_OK);
+    struct host_change c = {0, 0, sv_of("x")};
+    assert_int_equal(work_apply(&w, &c, 1), PI_OK);
+    assert_true(scratch_holds(dir, "sub/target", "x"));
+    lstat(scratch_path(dir, "link"), &st);
+    assert_true(S_ISLNK(st.st_mode));
+    work_finish(&w);
+}
+
+static void test_failed_creation_leaves_nothing(void **state)
+{
+    (void)state;
+    struct work w;
+    struct cancel *cancel = NULL;
+    struct host *h = host_posix();
+    assert_int_equal(work_snapshot(&w, "a/b/new"), PI_OK);
+    struct rlimit old, small = {.rlim_cur = 3, .rlim_max = RLIM_INFINITY};
+    getrlimit(RLIMIT_FSIZE, &old);
+    small.rlim_max = old.rlim_max;
+    scratch_check(setrlimit(RLIMIT_FSIZE, &small) == 0, "setrlimit");
+    struct host_change c = {0, 0, sv_of("more than three")};
+    enum pi_status status = work_apply(&w, &c, 1);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_int_equal(status, PI_IO);
+    assert_non_null(strstr(w.err.message, "Nothing was changed"));
+    assert_int_equal(entries(), 0);
+    assert_int_equal(cancel_create(&cancel, NULL, NULL), PI_OK);
+    cancel_set(cancel);
+    status =
+        h->ops->apply(h, &w.target, &w.snapshot, &c, 1, NULL, &w.applied, cancel, &w.err);
+    assert_int_equal(status, PI_ABORTED);
+    assert_int_equal(entries(), 0);
+    cancel_unref(cancel);
+    work_finish(&w);
+}
+
+static void test_file_as_parent(void **state)
+{
+    (void)state;
+    struct work w;
+    scratch_text(dir, "f", "");
+    enum pi_status status = work_snapshot(&w, "f/x");
+    if (status == PI_OK) {
+        status = work_apply(&w, NULL, 0);
+    }
+    assert_int_equal(status, PI_IO);
+    assert_non_null(strstr(w.err.message, "Not a directory"));
+    work_finish(&w);
+}
+
+static void test_long_name(void **state)
+{
+    (void)state;
+    char name[256];
+    memset(name, 'n', 255);
+    name[255] = '\0';
+    scratch_text(dir, name, "old");
+    assert_int_equal(edit(name, "old", "new", NULL), PI_OK);
+    scratch_check(link(scratch_path(dir, name), scratch_path(dir, "twin")) == 0, "link");
+    assert_int_equal(edit(name, "new", "newer", NULL), PI_OK);
+    assert_true(scratch_holds(dir, "twin", "newer"));
+    assert_int_equal(entries(), 2);
+}
+
+/* --------------------------------------------------------------------------- stale -- */
+
+static void test_stale(void **state)
+{
+    (void)state;
+    struct work w;
+    scratch_text(dir, "f", "one two\n");
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    scratch_text(dir, "f", "one 222\n");
+    assert_int_equal(work_replace(&w, "one", "1"), PI_STALE);
+    assert_true(scratch_holds(dir, "f", "one 222\n"));
+    unlink(scratch_path(dir, "f"));
+    assert_int_equal(work_replace(&w, "one", "1"), PI_STALE);
+    assert_int_equal(entries(), 0);
+    work_finish(&w);
+}
+
+// A change that time and size do not tell must be seen all the same.
+static void test_stale_by_content(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"single", "linked"};
+    for (int i = 0; i < 2; i++) {
+        struct work w;
+        struct stat st;
+        const char *name = names[i];
+        scratch_text(dir, name, "one two\n");
+        scratch_check(
+            i == 0 || link(scratch_path(dir, name), scratch_path(dir, "t")) == 0, "link");
+        assert_int_equal(work_snapshot(&w, name), PI_OK);
+        scratch_text(dir, name, "one 222\n");
+        stat(scratch_path(dir, name), &st);
+        w.snapshot.stamp = file_stamp_of(&st);
+        assert_int_equal(work_replace(&w, "one", "1"), PI_STALE);
+        assert_true(scratch_holds(dir, name, "one 222\n"));
+        work_finish(&w);
+    }
+    assert_int_equal(entries(), 3);
+}
+
+/* --------------------------------------------------------------------- permissions -- */
+
+// The test's own temporary folder is closed to others.
+static int setup_open(void **state)
+{
+    (void)state;
+    dir = scratch_make_in("/tmp");
+    scratch_check(chmod(dir, 0777) == 0, dir);
+    return 0;
+}
+
+// Runs in a child as an ordinary user; the result of body is its exit status.
+static int as_nobody(int (*body)(void))
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+            _exit(90);
+        }
+        _exit(body());
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 91;
+}
+
+static int edit_read_only(void)
+{
+    struct pi_error err = {0};
+    enum pi_status status = edit("ro", "a", "b", &err);
+    return status == PI_DENIED && strstr(err.message, "0444") &&
+                   strstr(err.message, "read-only") && strstr(err.message, "/ro")
+               ? 0
+               : 1;
+}
+
+static void test_read_only(void **state)
+{
+    (void)state;
+    scratch_text(dir, "ro", "a\n");
+    scratch_check(chmod(scratch_path(dir, "ro"), 0444) == 0, dir);
+    assert_int_equal(as_nobody(edit_read_only), 0);
+    assert_true(scratch_holds(dir, "ro", "a\n"));
+    assert_int_equal(entries(), 1);
+}
+
+static int edit_f(void)
+{
+    struct pi_error err = {0};
+    enum pi_status status = edit("f", "alpha", "beta", &err);
+    if (status != PI_OK) {
+        fprintf(stderr, "%s\n", err.message);
+    }
+    return (int)status;
+}
+
+static void test_folder_not_writable(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    const char *path = scratch_path(dir, "f");
+    scratch_text(dir, "f", "alpha\n");
+    scratch_check(chmod(path, 0666) == 0 && chmod(dir, 0555) == 0, dir);
+    stat(path, &before);
+    int status = as_nobody(edit_f);
+    stat(path, &after);
+    scratch_check(chmod(dir, 0777) == 0, dir);
+    assert_int_equal(status, PI_OK);
+    assert_true(scratch_holds(dir, "f", "beta\n"));
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(entries(), 1);
+}
+
+static void test_owner_that_cannot_be_kept(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    const char *path = scratch_path(dir, "f");
+    if (geteuid() != 0) {
+        skip();
+    }
+    scratch_text(dir, "f", "alpha\n");
+    scratch_check(chmod(path, 0666) == 0, path);
+    stat(path, &before);
+    assert_int_equal(as_nobody(edit_f), PI_OK);
+    stat(path, &after);
+    assert_true(scratch_holds(dir, "f", "beta\n"));
+    assert_true(before.st_ino == after.st_ino && after.st_uid == 0);
+    assert_int_equal(entries(), 1);
+}
+
+/* ------------------------------------------------------------------------ encoding -- */
+
+static void test_utf16(void **state)
+{
+    (void)state;
+    struct work w;
+    // U+FEFF a U+1F600 LF z
+    static const char le[] = "\xFF\xFE"
+                             "a\0\x3D\xD8\x00\xDE\n\0z\0";
+    static const char changed[] = "\xFF\xFE"
+                                  "a\0\x3D\xD8\x00\xDE\xE9\0\x3D\xD8\x01\xDE\n\0y\0";
+    scratch_write(dir, "f", le, sizeof le - 1);
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    assert_int_equal(w.snapshot.encoding, HOST_UTF16_LE);
+    assert_string_equal(buf_cstr(&w.snapshot.text), "\xEF\xBB\xBF"
+                                                    "a\xF0\x9F\x98\x80\nz");
+    struct host_change c[] = {{8, 0, sv_of("\xC3\xA9\xF0\x9F\x98\x81")},
+                              {9, 1, sv_of("y")}};
+    struct host_change inside = {6, 0, sv_of("x")}, bad = {3, 0, sv_of("\xFF")};
+    assert_int_equal(work_apply(&w, &inside, 1), PI_INVALID);
+    assert_int_equal(work_apply(&w, &bad, 1), PI_INVALID);
+    assert_int_equal(work_apply(&w, c, 2), PI_OK);
+    size_t n = 0;
+    char *got = scratch_read(dir, "f", &n);
+    assert_int_equal(n, sizeof changed - 1);
+    assert_memory_equal(got, changed, n);
+    free(got);
+    work_finish(&w);
+}
+
+static void check_be(const char *text, size_t offset, size_t length, const char *expected,
+                     size_t expected_len)
+{
+    struct work w;
+    scratch_write(dir, "f", "\xFE\xFF\0a\0b", 6);
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    assert_int_equal(w.snapshot.encoding, HOST_UTF16_BE);
+    struct host_change c = {offset, length, sv_of(text)};
+    assert_int_equal(work_apply(&w, &c, 1), PI_OK);
+    size_t n = 0;
+    char *got = scratch_read(dir, "f", &n);
+    assert_int_equal(n, expected_len);
+    assert_memory_equal(got, expected, n);
+    free(got);
+    work_finish(&w);
+}
+
+static void test_utf16_keeps_its_mark(void **state)
+{
+    (void)state;
+    check_be("x", 4, 1, "\xFE\xFF\0a\0x", 6);
+    check_be("x", 0, 5, "\xFE\xFF\0x", 4);
+    check_be("\xEF\xBB\xBFx", 0, 5, "\xFE\xFF\0x", 4);
+    check_be("x", 0, 0, "\xFE\xFF\0x\0a\0b", 8);
+    check_be("x", 3, 0, "\xFE\xFF\0x\0a\0b", 8);
+    check_be("", 0, 5, "\xFE\xFF", 2);
+}
+
+static void test_utf16_that_is_none(void **state)
+{
+    (void)state;
+    static const struct sv cases[] = {
+        {"\xFF\xFE\x61", 3},           // odd
+        {"\xFF\xFE\x3D\xD8", 4},       // high surrogate at the end
+        {"\xFF\xFE\x3D\xD8\x61\0", 6}, // ... before a letter
+        {"\xFF\xFE\x00\xDE", 4},       // low surrogate
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct work w;
+        scratch_write(dir, "f", cases[i].p, cases[i].n);
+        assert_int_equal(work_snapshot(&w, "f"), PI_UNSUPPORTED);
+        assert_non_null(strstr(w.err.message, "UTF-16"));
+        assert_int_equal(w.snapshot.text.len, 0);
+        work_finish(&w);
+    }
+}
+
+static void test_eight_bit(void **state)
+{
+    (void)state;
+    struct pi_error err = {0};
+    scratch_text(dir, "f", "caf\xE9\nna\xEFve\nplain\n");
+    assert_int_equal(edit("f", "plain", "\xC3\xA9t\xC3\xA9", &err), PI_INVALID);
+    assert_non_null(strstr(err.message, "8-bit"));
+    assert_int_equal(edit("f", "plain", "ascii", NULL), PI_OK);
+    assert_true(scratch_holds(dir, "f", "caf\xE9\nna\xEFve\nascii\n"));
+    // When nothing of the old encoding stays, there is nothing to mix with.
+    assert_int_equal(edit("f", "caf\xE9\nna\xEFve", "caf\xC3\xA9", NULL), PI_OK);
+    assert_true(scratch_holds(dir, "f", "caf\xC3\xA9\nascii\n"));
+    // One stray byte does not make another encoding of a file that is UTF-8 otherwise.
+    scratch_text(dir, "g", "caf\xC3\xA9 \xE2\x86\x92 \xFF\nplain\n");
+    assert_int_equal(edit("g", "plain", "\xC3\xA9t\xC3\xA9", NULL), PI_OK);
+    // Characters that stood there already may stay.
+    scratch_text(dir, "h", "\xE9\xE9\xE9 \xC3\xA9 x\n");
+    assert_int_equal(edit("h", "\xC3\xA9 x", "\xC3\xA9 y", NULL), PI_OK);
+    assert_int_equal(edit("h", "y", "\xC3\xA8", NULL), PI_INVALID);
+}
+
+/* --------------------------------------------------------------------- safety copy -- */
+
+static void test_leftover(void **state)
+{
+    (void)state;
+    struct work w;
+    scratch_text(dir, "f", "half");
+    scratch_text(dir, ".f.pi-restore", "the old content");
+    assert_int_equal(work_snapshot(&w, "f"), PI_CONFLICT);
+    assert_non_null(strstr(w.err.message, scratch_path(dir, ".f.pi-restore")));
+    assert_non_null(strstr(w.err.message, "cp --"));
+    assert_string_equal(w.target.leftover, scratch_path(dir, ".f.pi-restore"));
+    work_finish(&w);
+    // Equal to the file: of no use, and removed.
+    scratch_text(dir, ".f.pi-restore", "half");
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    assert_null(w.target.leftover);
+    assert_int_equal(entries(), 1);
+    work_finish(&w);
+}
+
+static void test_copy_in_use(void **state)
+{
+    (void)state;
+    struct work w;
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    scratch_text(dir, "f", "half");
+    scratch_check(link(scratch_path(dir, "f"), scratch_path(dir, "twin")) == 0, "link");
+    scratch_text(dir, ".f.pi-restore", "the old content");
+    int fd = open(scratch_path(dir, ".f.pi-restore"), O_RDWR | O_CLOEXEC);
+    scratch_check(fcntl(fd, F_OFD_SETLK, &l) == 0, "lock");
+    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
+    assert_null(w.target.leftover);
+    assert_int_equal(work_replace(&w, "half", "whole"), PI_STALE);
+    assert_true(scratch_holds(dir, "f", "half"));
+    close(fd);
+    assert_int_equal(work_replace(&w, "half", "whole"), PI_CONFLICT);
+    assert_true(scratch_holds(dir, "f", "half"));
+    assert_true(scratch_holds(dir, ".f.pi-restore", "the old content"));
+    assert_int_equal(entries(), 3);
+    work_finish(&w);
+}
+
+/* --------------------------------------------------------------------------- other -- */
+
+static void test_changed_text(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    struct host_change c[] = {{0, 1, sv_of("A")}, {2, 0, sv_of("-")}};
+    assert_int_equal(host_changed_text(&b, sv_of("abcd"), c, 2), PI_OK);
+    assert_string_equal(buf_cstr(&b), "Ab-cd");
+    buf_clear(&b);
+    assert_int_equal(host_changed_text(&b, sv_of("a"), c, 2), PI_INVALID);
+    buf_finish(&b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_resolve),
+        TEST(test_resolve_loop),
+        TEST(test_read),
+        TEST(test_read_refused),
+        TEST(test_edit_keeps_the_rest),
+        TEST(test_several_changes),
+        TEST(test_wrong_changes),
+        TEST(test_keeps_mode_owner_and_attributes),
+        TEST(test_keeps_acl),
+        TEST(test_links_stay),
+        TEST(test_in_place_keeps_set_id_bits),
+        TEST(test_new_file),
+        TEST(test_new_empty_file),
+        TEST(test_dangling_link_makes_its_target),
+        TEST(test_failed_creation_leaves_nothing),
+        TEST(test_file_as_parent),
+        TEST(test_long_name),
+        TEST(test_stale),
+        TEST(test_stale_by_content),
+        cmocka_unit_test_setup_teardown(test_read_only, setup_open, teardown),
+        cmocka_unit_test_setup_teardown(test_folder_not_writable, setup_open, teardown),
+        cmocka_unit_test_setup_teardown(test_owner_that_cannot_be_kept, setup_open,
+                                        teardown),
+        TEST(test_utf16),
+        TEST(test_utf16_keeps_its_mark),
+        TEST(test_utf16_that_is_none),
+        TEST(test_eight_bit),
+        TEST(test_leftover),
+        TEST(test_copy_in_use),
+        TEST(test_changed_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
