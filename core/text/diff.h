@@ -25,9 +25,9 @@ struct diff {
 };
 
 /**
- * Compares two texts (linear-space Myers). Beyond a cost budget the rest of a stretch
- * becomes one hunk, so that time stays near linear; the result is always right, perhaps
- * not minimal.
+ * Compares two texts (linear-space Myers). Where they differ in more than about a
+ * thousand lines in a row the search takes short cuts, so that time stays near linear;
+ * the result is always right, perhaps not minimal.
  */
 enum pi_status diff_lines(struct diff *out, struct sv before, struct sv after,
                           struct pi_error *err) NODISCARD;
@@ -46,9 +46,12 @@ struct diff_window {
 
 /**
  * Appends a unified patch that `patch -p1` applies: the headers "--- a/path" and "+++
- * b/path" once, then the hunks of all windows (ascending, disjoint). context lines are
- * taken from inside the windows only, so a window must bring them along. A last line
- * without LF gets the marker that patch(1) knows; only the last window may have one.
+ * b/path" once, then the hunks of all windows (ascending, disjoint); nothing when nothing
+ * differs. context lines are taken from inside the windows only, so a window must bring
+ * them along. A last line without LF gets the marker that patch(1) knows; only the last
+ * window may have one. A path with control characters, quotes, backslashes, blanks at its
+ * ends or bytes that are not UTF-8 is written as a C string, one with blanks is followed
+ * by a TAB, as Git does.
  */
 enum pi_status diff_write_patch(struct buf *out, const char *path,
                                 const struct diff_window *windows, size_t len,
@@ -56,9 +59,10 @@ enum pi_status diff_write_patch(struct buf *out, const char *path,
 
 /**
  * Appends the rows that users see: sign (+, - or blank), line number right-aligned to
- * `digits` columns (new number on + rows, old number on others), a blank, the line
- * without its LF; rows of " ..." for skipped lines. last_old_line: number of lines of the
- * whole old file.
+ * the width of the largest number of either side (new number on + rows, old number on
+ * others), a blank, the line without its LF or CRLF; rows of " ..." for skipped lines.
+ * Rows are separated by LF, the last one has none. Nothing when nothing differs.
+ * last_old_line: number of lines of the whole old file.
  */
 enum pi_status diff_write_rows(struct buf *out, const struct diff_window *windows,
                                size_t len, size_t context, size_t last_old_line,
