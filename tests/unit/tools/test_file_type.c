@@ -24,7 +24,7 @@ static void test_text(void **state)
         SV("BM MZ ID3 are words"),
         SV("BZh is no proof"),
         SV("PK"),
-        SV("<svg xmlns='http://www.w3.org/2000/svg'/>\n"),
+        SV("<svg width='1'/>\n"),
         SV("日本語\n"),
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
