@@ -36,7 +36,7 @@ static size_t count_replacements(struct sv s)
 {
     size_t n = 0;
     const char *hit;
-    while ((hit = memmem(s.p, s.n, REPLACEMENT, 3)) != NULL) {
+    while (s.n > 0 && (hit = memmem(s.p, s.n, REPLACEMENT, 3)) != NULL) {
         n++;
         s = sv_from(s, (size_t)(hit - s.p) + 3);
     }
@@ -175,11 +175,11 @@ static void add_notes(struct buf *out, const struct read_text *t, size_t replace
 {
     if (replaced > 0) {
         begin_note(out, &first);
-        buf_addf(
-            out,
-            "[%zu places are not UTF-8 and are shown as U+FFFD; the file may be in an "
-            "8-bit encoding such as Latin-1.]",
-            replaced);
+        buf_addf(out,
+                 "[Bytes that are not UTF-8 are shown as U+FFFD (%zu times); the file "
+                 "may be in an "
+                 "8-bit encoding such as Latin-1.]",
+                 replaced);
     }
     if (t->type.encoding != TEXT_UTF8) {
         begin_note(out, &first);

@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "sys/path.h"
 #include "target.h"
 #include "text/diff.h"
+#include "text/utf8.h"
 #include "tool/memory.h"
 #include "tools.h"
 
@@ -77,9 +77,10 @@ static enum pi_status keep_bom(struct writing *w, struct sv content, struct pi_e
     return buf_ok(&w->with_bom) ? PI_OK : error_nomem(err);
 }
 
+// The disk host makes folders itself; an editor cannot save into one that is missing.
 static enum pi_status make_parents(const struct writing *w, struct pi_error *err)
 {
-    if (!w->snapshot.is_new) {
+    if (!w->snapshot.is_new || !w->snapshot.origin.buffer) {
         return PI_OK;
     }
     char *dir = path_dir(w->target->path);
@@ -187,6 +188,16 @@ static bool is_crlf(struct sv text)
     return any;
 }
 
+static bool is_ascii(struct sv text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if ((unsigned char)text.p[i] >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void add_notes(struct buf *out, const struct writing *w)
 {
     if (w->with_bom.len > 0) {
@@ -196,6 +207,11 @@ static void add_notes(struct buf *out, const struct writing *w)
     bool has_lf = w->text.n > 0 && memchr(w->text.p, '\n', w->text.n);
     if (has_lf && !has_cr && is_crlf(old_text(w))) {
         buf_adds(out, "\n[The file had CRLF line ends before; now it has LF, as sent.]");
+    }
+    if (!is_ascii(w->text) && !utf8_valid(old_text(w))) {
+        buf_adds(out,
+                 "\n[The file was not UTF-8 before, perhaps in an 8-bit encoding; now "
+                 "it is UTF-8.]");
     }
     if (w->after_command) {
         buf_adds(out, "\n[A command had changed the file since you last read it.]");
