@@ -23,8 +23,10 @@ enum memory_verdict {
     MEMORY_COMMAND, // changed since, by the agent's own command
 };
 
-/** The model saw or made this state. Text from a buffer is remembered by hash, stamp
- * NULL. */
+/**
+ * The model saw or made this state. Text from a buffer is remembered by hash, stamp NULL;
+ * hash 0 = not known. Without memory the file counts as never seen.
+ */
 void file_memory_saw(struct file_memory *m, const char *key, const char *path,
                      const struct file_stamp *stamp, uint64_t hash);
 
@@ -36,7 +38,9 @@ void file_memory_saw(struct file_memory *m, const char *key, const char *path,
 enum memory_verdict file_memory_check(struct file_memory *m, const char *key,
                                       const struct file_stamp *stamp, uint64_t hash);
 
-/** After a command: files whose stamp differs now count as changed by the command. Stats.
+/**
+ * After a command: files whose stamp differs now count as changed by the command, until
+ * somebody changes them again. Blocks in stat.
  */
 void file_memory_after_command(struct file_memory *m);
 
