@@ -98,29 +98,32 @@ static void build_after(struct buf *out, const struct edit_diff *d, size_t i, si
     buf_add(out, d->text.p + from, to - from);
 }
 
-// Lines of the new text between the first and the last difference of the changes.
-static void note_lines(struct windows *w, const struct edit_diff *d)
+// The first and the last line of the new text that a comparison by lines shows.
+static enum pi_status note_lines(struct windows *w, struct pi_error *err)
 {
-    const struct host_change *first = &d->changes[0];
-    const struct host_change *last = &d->changes[d->len - 1];
-    w->lines.first = 1 + count_lf(sv_make(d->text.p, first->offset));
-    size_t from = first->offset;
-    size_t ends = 0;
-    for (size_t i = 0; i < d->len; i++) {
-        const struct host_change *c = &d->changes[i];
-        ends += count_lf(sv_make(d->text.p + from, c->offset - from)) + count_lf(c->text);
-        from = c->offset + c->length;
+    const struct diff_window *last = &w->items[w->len - 1];
+    struct diff head = {0};
+    struct diff tail = {0};
+    enum pi_status st = diff_lines(&head, w->items[0].before, w->items[0].after, err);
+    if (st == PI_OK) {
+        st = diff_lines(&tail, last->before, last->after, err);
     }
-    // A change that ends behind a line end does not touch the next line.
-    bool open = last->text.n == 0 || last->text.p[last->text.n - 1] != '\n';
-    w->lines.count = ends + (open ? 1 : 0);
+    if (st == PI_OK && head.len > 0 && tail.len > 0) {
+        const struct diff_hunk *h = &tail.hunks[tail.len - 1];
+        size_t end = last->new_first_line - 1 + h->new_start + h->new_len;
+        w->lines.first = w->items[0].new_first_line - 1 + head.hunks[0].new_start;
+        // Where lines are only gone, the one behind them stands for the place.
+        w->lines.count = end > w->lines.first ? end - w->lines.first : 1;
+    }
+    diff_finish(&head);
+    diff_finish(&tail);
+    return st;
 }
 
 static bool windows_make(struct windows *w, const struct edit_diff *d)
 {
     size_t at = 0; // lines are counted up to here
     size_t old_line = 1, new_line = 1;
-    note_lines(w, d);
     for (size_t i = 0; i < d->len;) {
         size_t to;
         size_t k = group(d, i, &to);
@@ -204,6 +207,9 @@ enum pi_status edit_diff_make(struct json **details, struct edit_lines *lines,
     struct windows w = {0};
     struct json *out = json_new_object();
     enum pi_status st = out && windows_make(&w, d) ? PI_OK : error_nomem(err);
+    if (st == PI_OK) {
+        st = note_lines(&w, err);
+    }
     if (st == PI_OK && !too_large(&w)) {
         st = add_texts(out, &w, d, err);
     }

@@ -93,7 +93,10 @@ static inline bool fixture_call(struct tool_fixture *f,
     buf_clear(&f->text);
     f->call = (struct tool_call){.id = "1", .name = tool->name, .context = &f->context};
     assert_int_equal(json_parse(&f->call.args, sv_of(args), NULL, &err), PI_OK);
-    enum pi_status st = tool->plan(&f->call.plan, f->call.args, &f->context, &err);
+    enum pi_status st = tool->prepare ? tool->prepare(&f->call.args, &err) : PI_OK;
+    if (st == PI_OK) {
+        st = tool->plan(&f->call.plan, f->call.args, &f->context, &err);
+    }
     if (st == PI_OK) {
         st = tool->execute(&f->result, &f->call, &err);
     }
