@@ -17,7 +17,10 @@ enum pi_status log_open(struct log **out, const char *path,
 /** Closes; accepts NULL. */
 void log_close(struct log *l);
 
-/** Words that must never be written; copied. Values shorter than 8 bytes are ignored. */
+/**
+ * A word that must never be written; copied. Values shorter than 8 bytes are ignored.
+ * Without memory for it the log goes silent.
+ */
 void log_redact(struct log *l, const char *secret);
 
 /** Writes one line; does nothing when l is NULL. Line breaks inside are escaped. */

@@ -60,7 +60,7 @@ static void test_bytes_that_are_not_utf8(void **state)
     (void)state;
     struct pi_error err = {0};
     error_set(&err, PI_IO, "a\xff\xc3+\xe2\x82");
-    assert_string_equal(err.message, "a?" "?+?" "?");
+    assert_string_equal(err.message, "a\?\?+\?\?");
 }
 
 static void test_errno(void **state)

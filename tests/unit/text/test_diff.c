@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "random.h"
 #include "text/diff.h"
 
 /* Hunks */
@@ -132,10 +133,11 @@ static size_t least_changes(const char *a, size_t n, const char *b, size_t m)
     return n + m - 2 * best[n][m];
 }
 
-static void random_lines(char *letters, size_t n, struct buf *text, int alphabet)
+static void random_lines(struct random *r, char *letters, size_t n, struct buf *text,
+                         uint32_t alphabet)
 {
     for (size_t i = 0; i < n; i++) {
-        letters[i] = (char)('a' + rand() % alphabet);
+        letters[i] = (char)('a' + random_below(r, alphabet));
         buf_addf(text, "%c\n", letters[i]);
     }
 }
@@ -143,14 +145,14 @@ static void random_lines(char *letters, size_t n, struct buf *text, int alphabet
 static void test_random_is_minimal(void **state)
 {
     (void)state;
-    srand(7);
+    struct random r = {7};
     for (int round = 0; round < 5000; round++) {
         char a[60], b[60];
-        size_t n = (size_t)rand() % 60, m = (size_t)rand() % 60;
-        int alphabet = 1 + rand() % 8;
+        size_t n = random_below(&r, 60), m = random_below(&r, 60);
+        uint32_t alphabet = 1 + random_below(&r, 8);
         struct buf before = {0}, after = {0};
-        random_lines(a, n, &before, alphabet);
-        random_lines(b, m, &after, alphabet);
+        random_lines(&r, a, n, &before, alphabet);
+        random_lines(&r, b, m, &after, alphabet);
         assert_int_equal(check_diff(buf_sv(&before), buf_sv(&after)),
                          least_changes(a, n, b, m));
         buf_finish(&before);
@@ -201,15 +203,15 @@ static void test_large_inputs_stay_quick(void **state)
 {
     (void)state;
     enum { DISJOINT, SHUFFLED, REVERSED, FEW_WORDS, KINDS };
-    srand(3);
+    struct random r = {3};
     for (int kind = 0; kind < KINDS; kind++) {
         struct buf a = {0}, b = {0};
         for (int i = 0; i < 20000; i++) {
-            buf_addf(&a, "line %d\n", kind == FEW_WORDS ? rand() % 50 : i);
+            buf_addf(&a, "line %d\n", kind == FEW_WORDS ? (int)random_below(&r, 50) : i);
             buf_addf(&b, "%s %d\n", kind == DISJOINT ? "other" : "line",
-                     kind == SHUFFLED    ? rand() % 20000
+                     kind == SHUFFLED    ? (int)random_below(&r, 20000)
                      : kind == REVERSED  ? 20000 - i
-                     : kind == FEW_WORDS ? rand() % 50
+                     : kind == FEW_WORDS ? (int)random_below(&r, 50)
                                          : i);
         }
         check_large(&a, &b);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "text/term.h"
 
 #define FFFD "\xef\xbf\xbd"
@@ -298,11 +299,11 @@ static void test_random_input_in_random_pieces(void **state)
         "\r\n",     "\x1b[K",   "\x1b[1K",
         "\x1b[2G",
     };
-    srand(1);
+    struct random r = {1};
     for (int round = 0; round < 300; round++) {
         struct buf in = {0};
         for (int i = 0; i < 200; i++) {
-            buf_adds(&in, parts[(size_t)rand() % (sizeof parts / sizeof parts[0])]);
+            buf_adds(&in, parts[random_below(&r, sizeof parts / sizeof parts[0])]);
         }
         struct buf whole = {0};
         feed_in_steps(&whole, buf_sv(&in), in.len);
