@@ -198,7 +198,8 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
     host_face_init(&a->host_face,
                    &(struct host_port){.data = &a->mailbox,
                                        .post = mailbox_host_post,
-                                       .leave = mailbox_host_leave},
+                                       .leave = mailbox_host_leave,
+                                       .recall = mailbox_host_recall},
                    HOST_DEADLINE_MS);
     set_tool_context(a);
     return ok ? PI_OK : error_nomem(err);

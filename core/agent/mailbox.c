@@ -393,6 +393,22 @@ static bool unlink_call(struct host_call **list, struct host_call ***end,
     return false;
 }
 
+bool mailbox_host_recall(void *mailbox, struct host_call *call)
+{
+    struct mailbox *m = mailbox;
+    pthread_mutex_lock(&m->lock);
+    bool queued = call->state == HOST_CALL_QUEUED;
+    if (queued) {
+        unlink_call(&m->queued, &m->queued_end, call);
+        call->state = HOST_CALL_SETTLED;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (queued) {
+        host_call_unref(call);
+    }
+    return queued;
+}
+
 bool mailbox_host_leave(void *mailbox, struct host_call *call, struct host_hold *hold)
 {
     struct mailbox *m = mailbox;

@@ -124,6 +124,7 @@ struct cancel *mailbox_calls_cancel(struct mailbox *m);
 
 enum pi_status mailbox_host_post(void *mailbox, struct host_call *call);
 bool mailbox_host_leave(void *mailbox, struct host_call *call, struct host_hold *hold);
+bool mailbox_host_recall(void *mailbox, struct host_call *call);
 
 /* -- the face's side -- */
 

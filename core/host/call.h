@@ -42,6 +42,10 @@ struct host_call {
     size_t answer_changes_len;
 };
 
+/** A new call without changes, with one reference, not posted yet. */
+enum pi_status host_call_create(struct host_call **out, enum pi_host_op op,
+                                const char *path, struct pi_error *err) NODISCARD;
+
 struct host_call *host_call_ref(struct host_call *c);
 void host_call_unref(struct host_call *c);
 
@@ -63,11 +67,19 @@ struct host_port {
      * moved in, and a late answer becomes an event.
      */
     bool (*leave)(void *data, struct host_call *call, struct host_hold *hold);
+    /**
+     * Takes back a call that is still queued: true, and nothing will come of it. False:
+     * it was taken or settled already, and goes on.
+     */
+    bool (*recall)(void *data, struct host_call *call);
 };
 
 /**
  * A host that asks the face first and the disk when the face answers PI_HOST_NOT_OPEN.
- * deadline_ms bounds the time in the queue. port must outlive the host.
+ * deadline_ms bounds the time in the queue (PI_TIMEOUT); the face may then take as long
+ * as it needs. A change of a text that came from a buffer goes to the buffer only, one of
+ * a text from the disk only to the disk. When the cancel token is set, a queued call is
+ * taken back; a taken one gets 100 ms to be settled. port must outlive the host.
  */
 struct host_face {
     struct host host; // first

@@ -89,8 +89,8 @@ static bool is_boundary(struct sv text, size_t at)
     return utf8_floor(text, at) == at;
 }
 
-static enum pi_status check_changes(struct sv text, const struct host_change *changes,
-                                    size_t len, struct pi_error *err)
+enum pi_status encoding_check(struct sv text, const struct host_change *changes,
+                              size_t len, struct pi_error *err)
 {
     size_t at = 0;
     for (size_t i = 0; i < len; i++) {
@@ -273,7 +273,7 @@ enum pi_status encoded_init(struct encoded *e, const struct host_snapshot *snaps
 {
     *e = (struct encoded){0};
     struct sv text = buf_sv(&snapshot->text);
-    enum pi_status status = check_changes(text, changes, len, err);
+    enum pi_status status = encoding_check(text, changes, len, err);
     if (status != PI_OK) {
         return status;
     }

@@ -20,6 +20,10 @@ enum pi_status encoding_decode(struct buf *out, enum host_encoding encoding,
 /** Appends UTF-8, which must be valid, as UTF-16. */
 void encoding_encode(struct buf *out, enum host_encoding encoding, struct sv text);
 
+/** PI_INVALID: changes out of order or range, or inside a character of text. */
+enum pi_status encoding_check(struct sv text, const struct host_change *changes,
+                              size_t len, struct pi_error *err) NODISCARD;
+
 /**
  * Changes of a text as changes of the file's bytes. For HOST_BYTES old and the changes
  * are borrowed from the input, which must outlive it. A zeroed struct is empty.
@@ -32,10 +36,7 @@ struct encoded {
     struct host_change *own;
 };
 
-/**
- * PI_INVALID: changes out of order or range, inside a character, or with text that the
- * file's encoding cannot hold.
- */
+/** PI_INVALID as encoding_check, and for text that the file's encoding cannot hold. */
 enum pi_status encoded_init(struct encoded *e, const struct host_snapshot *snapshot,
                             const struct host_change *changes, size_t len,
                             struct pi_error *err) NODISCARD;
