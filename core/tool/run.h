@@ -47,7 +47,7 @@ struct run_port {
     /** May this call run? RUN_DENY puts the reason for the model into *err. */
     enum run_verdict (*judge)(void *data, const struct tool_call *call,
                               struct pi_error *err);
-    /** The call waits for an answer (run_answer); it may be withdrawn by ask_end. */
+    /** The call waits for an answer (run_answer); ask_end: it died unanswered. */
     void (*ask)(void *data, const struct tool_call *call);
     void (*ask_end)(void *data, const struct tool_call *call);
     /** The call starts running; its last word before an update or the end. */
@@ -84,7 +84,10 @@ struct run_note **run_note_link(struct run_note *note);
 /** The runner a note belongs to; NULL when it is gone. */
 struct run *run_note_owner(const struct run_note *note);
 
-/** The user's answer for the call; unknown ids do nothing. reason may be NULL. */
+/**
+ * The user's answer for a call that was asked about; run_step then starts or refuses it.
+ * Unknown ids do nothing. reason may be NULL. May be called from ask().
+ */
 void run_answer(struct run *r, const char *call_id, bool allow, const char *reason);
 
 /** Results in the order of the calls, when run_step said PI_OK. */
@@ -95,5 +98,9 @@ struct tool_result *run_result(struct run *r, size_t i);
 /** Forgets finished calls at the front, for a runner that lives long. */
 void run_prune(struct run *r);
 
-/** Cancels what runs, waits 200 ms at most a call, frees. Accepts NULL. */
+/**
+ * Cancels what runs, waits for its threads (200 ms at most for those at a file, 600 ms
+ * for commands, all at the same time), frees. Open questions are withdrawn; no other
+ * function of the port is called. Accepts NULL.
+ */
 void run_destroy(struct run *r);

@@ -217,23 +217,21 @@ static void write_received(struct buf *b, const struct json *value, unsigned dep
     }
 }
 
-enum pi_status validate_arguments(struct json *args, const struct json *schema,
+enum pi_status validate_arguments(struct json **args, const struct json *schema,
                                   const char *tool, struct buf *problems)
 {
-    struct json *root = args;
     struct schema_path top = {0};
     struct buf lines = {0};
     struct schema_problems found = {.text = &lines};
-    // An object stays the node it is.
-    if (!schema_convert(&root, schema)) {
+    if (!schema_convert(args, schema)) {
         return PI_NOMEM;
     }
-    schema_check(args, schema, &top, &found);
+    schema_check(*args, schema, &top, &found);
     if (found.count == 0) {
         return PI_OK;
     }
     struct buf received = {0};
-    write_received(&received, args, 0);
+    write_received(&received, *args, 0);
     buf_addf(
         problems,
         "The arguments of \"%s\" do not fit. Nothing was run. Mend this and send the "

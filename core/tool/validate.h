@@ -25,9 +25,9 @@ enum pi_status validate_parse(struct json **out, const char *tool, struct sv tex
                               struct pi_error *err) NODISCARD;
 
 /**
- * Converts *args in place and checks them. On failure `problems` gets a text for the
- * model: one line a problem with a dotted path, then what was received (shortened), and
- * PI_INVALID returns.
+ * Converts *args in place (the node may be replaced) and checks them. On failure
+ * `problems` gets a text for the model: one line a problem with a dotted path, then what
+ * was received (shortened), and PI_INVALID returns.
  */
-enum pi_status validate_arguments(struct json *args, const struct json *schema,
+enum pi_status validate_arguments(struct json **args, const struct json *schema,
                                   const char *tool, struct buf *problems) NODISCARD;

@@ -17,15 +17,15 @@ static const char schema_text[] =
     "\"additionalProperties\":false}}},\"required\":[\"path\"]}";
 
 // What was accepted once is accepted again, unchanged.
-static void check(struct json *args, const struct json *schema)
+static void check(struct json **args, const struct json *schema)
 {
     struct buf problems = {0}, before = {0}, after = {0};
     if (validate_arguments(args, schema, "tool", &problems) == PI_OK) {
-        json_write(&before, args);
+        json_write(&before, *args);
         if (validate_arguments(args, schema, "tool", &problems) != PI_OK) {
             abort();
         }
-        json_write(&after, args);
+        json_write(&after, *args);
         if (!sv_eq(buf_sv(&before), buf_sv(&after))) {
             abort();
         }
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum pi_status status =
         validate_parse(&args, "tool", sv_make((const char *)data, size), &err);
     if (status == PI_OK) {
-        check(args, schema);
+        check(&args, schema);
     } else if (args || err.message[0] == '\0') {
         abort();
     }

@@ -127,7 +127,7 @@ static void assert_converts(const char *text, const char *expected)
 {
     struct json *schema = parsed(edit_schema), *args = parsed(text);
     struct buf problems = {0}, out = {0};
-    enum pi_status status = validate_arguments(args, schema, "edit", &problems);
+    enum pi_status status = validate_arguments(&args, schema, "edit", &problems);
     assert_string_equal(buf_cstr(&problems), "");
     assert_int_equal(status, PI_OK);
     json_write(&out, args);
@@ -141,7 +141,7 @@ static void assert_problem(const char *text, const char *line)
 {
     struct json *schema = parsed(edit_schema), *args = parsed(text);
     struct buf problems = {0};
-    assert_int_equal(validate_arguments(args, schema, "edit", &problems), PI_INVALID);
+    assert_int_equal(validate_arguments(&args, schema, "edit", &problems), PI_INVALID);
     if (!strstr(buf_cstr(&problems), line)) {
         fail_msg("\"%s\" is not in: %s", line, buf_cstr(&problems));
     }
@@ -221,6 +221,20 @@ static void problems_say_where_and_what(void **state)
     assert_problem("{\"path\":\"a\",\"ratio\":\"1e999\"}", "- ratio: must be a number");
 }
 
+static void a_union_at_the_top(void **state)
+{
+    (void)state;
+    struct json *schema =
+        parsed("{\"anyOf\":[{\"required\":[\"x\"]},{\"properties\":{\"n\":"
+               "{\"type\":\"integer\"}},\"required\":[\"n\"]}]}");
+    struct json *args = parsed("{\"n\":\"4\"}");
+    struct buf problems = {0};
+    assert_int_equal(validate_arguments(&args, schema, "t", &problems), PI_OK);
+    assert_true(json_get_num(args, "n", 0) == 4);
+    json_destroy(args);
+    json_destroy(schema);
+}
+
 static void what_was_received_is_shortened(void **state)
 {
     (void)state;
@@ -234,7 +248,7 @@ static void what_was_received_is_shortened(void **state)
     for (int i = 0; i < 5000; i++) {
         assert_true(json_push(json_get(args, "list"), json_new_int(i)));
     }
-    assert_int_equal(validate_arguments(args, schema, "write", &problems), PI_INVALID);
+    assert_int_equal(validate_arguments(&args, schema, "write", &problems), PI_INVALID);
     assert_true(problems.len < 4000);
     assert_non_null(strstr(buf_cstr(&problems), "(and 199700 bytes more)"));
     buf_finish(&problems);
@@ -255,6 +269,7 @@ int main(void)
         cmocka_unit_test(arrays_and_objects_may_come_as_strings_or_alone),
         cmocka_unit_test(null_means_absent_for_optional_only),
         cmocka_unit_test(problems_say_where_and_what),
+        cmocka_unit_test(a_union_at_the_top),
         cmocka_unit_test(what_was_received_is_shortened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
