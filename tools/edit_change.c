@@ -219,8 +219,10 @@ static bool push(struct edit_changes *c, struct sv text, size_t from, size_t to,
     struct edit_change *last = c->len > 0 ? &c->items[c->len - 1] : NULL;
     if (last && last->offset + last->length == change.offset) {
         // Touching changes become one, so that hosts need not order them.
-        memmove(c->bytes.data + last->text_at + last->text_len,
-                c->bytes.data + change.text_at, change.text_len);
+        if (change.text_len > 0) {
+            memmove(c->bytes.data + last->text_at + last->text_len,
+                    c->bytes.data + change.text_at, change.text_len);
+        }
         last->length += change.length;
         last->text_len += change.text_len;
         buf_truncate(&c->bytes, last->text_at + last->text_len);

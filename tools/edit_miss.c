@@ -123,7 +123,8 @@ static bool holds(struct sv line, struct sv wanted, enum part part)
     case PART_START:
         return sv_starts(line, wanted);
     case PART_ANY:
-        return memmem(line.p, line.n, wanted.p, wanted.n) != NULL;
+        return wanted.n == 0 ||
+               (line.n > 0 && memmem(line.p, line.n, wanted.p, wanted.n));
     case PART_WHOLE:
         break;
     }
