@@ -51,7 +51,7 @@ struct guard {
     int control; // -1 once the agent is gone
     int output;  // -1 once closed
     int log;     // -1: what is read is thrown away
-    int64_t log_size, log_checked;
+    int64_t log_size, log_room;
     bool taken; // reads the output pipe instead of the agent
     pid_t shell;
     bool alone; // no child is left
@@ -252,35 +252,31 @@ static void open_log(struct guard *g)
         g->log = open(g->request.log_path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
     }
     if (g->log >= 0 && fstat(g->log, &st) == 0) {
-        g->log_size = g->log_checked = st.st_size;
+        g->log_size = st.st_size;
     }
-}
-
-static void close_log(struct guard *g, const char *why)
-{
-    dprintf(g->log, "\n[The log ends here: %s]\n", why);
-    close(g->log);
-    g->log = -1;
 }
 
 static void log_bytes(struct guard *g, const char *bytes, size_t n)
 {
-    if (g->log_size >= g->log_checked) {
-        if (!log_may_grow(g->log, g->log_size)) {
-            close_log(g, "it is at its limit of 2 GB or the disk is nearly full");
-            return;
+    while (n > 0 && g->log >= 0) {
+        if (g->log_room == 0) {
+            g->log_room = log_room(g->log, g->log_size);
         }
-        g->log_checked = g->log_size + LOG_CHECK_BYTES;
-    }
-    while (n > 0) {
-        ssize_t written = write(g->log, bytes, n);
+        size_t part = n < (size_t)g->log_room ? n : (size_t)g->log_room;
+        ssize_t written = part > 0 ? write(g->log, bytes, part) : 0;
+        if (part == 0) {
+            dprintf(g->log,
+                    "\n[The log ends here: it is large or the disk nearly full]\n");
+        }
         if (written <= 0) {
-            close_log(g, "it could not be written");
+            close(g->log);
+            g->log = -1;
             return;
         }
         bytes += written;
         n -= (size_t)written;
         g->log_size += written;
+        g->log_room -= written;
     }
 }
 

@@ -5,6 +5,7 @@
 // In the order in which the model and the prompt see them.
 static const struct pi_tool_definition *const builtin[] = {
     &tool_read,
+    &tool_bash,
     &tool_edit,
     &tool_write,
 };

@@ -62,15 +62,15 @@ enum {
 /** Size of a log that is never exceeded. */
 #define LOG_MAX_BYTES (2LL * 1024 * 1024 * 1024)
 
-/** How many bytes may be written before log_may_grow() is to be asked again. */
+/** How often the disk is looked at while a log grows. */
 #define LOG_CHECK_BYTES (16LL * 1024 * 1024)
 
 /**
- * Whether a log that holds `size` bytes may take LOG_CHECK_BYTES more: it stays below
- * LOG_MAX_BYTES and the process's own file limit, whose signal would kill the process,
- * and 5 % of the disk stay free.
+ * How many bytes may be appended to a log that holds `size` bytes before asking again, 0
+ * = none: it stays below LOG_MAX_BYTES and the process's own limit for files, whose
+ * signal would kill the process, and 5 % of the disk stay free.
  */
-static inline bool log_may_grow(int fd, int64_t size)
+static inline int64_t log_room(int fd, int64_t size)
 {
     struct rlimit limit;
     struct statvfs disk;
@@ -78,8 +78,8 @@ static inline bool log_may_grow(int fd, int64_t size)
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)max) {
         max = (int64_t)limit.rlim_cur;
     }
-    if (size > max - LOG_CHECK_BYTES) {
-        return false;
+    if (size >= max || (fstatvfs(fd, &disk) == 0 && disk.f_bavail < disk.f_blocks / 20)) {
+        return 0;
     }
-    return fstatvfs(fd, &disk) != 0 || disk.f_bavail >= disk.f_blocks / 20;
+    return max - size < LOG_CHECK_BYTES ? max - size : LOG_CHECK_BYTES;
 }

@@ -20,6 +20,7 @@ struct exec_ops;
 struct file_memory;
 struct mutation_ticket;
 struct pi_tool_definition;
+struct process_jobs;
 
 /** What a call is about to do; the only thing that policy and scheduler look at. */
 enum tool_effect {
@@ -51,6 +52,7 @@ struct tool_context {
     const char *guard_path;            // pi-guard, NULL = missing
     const struct exec_ops *exec;       // NULL = processes of this machine
     const struct exec_hook *exec_hook; // NULL = none
+    struct process_jobs *jobs;         // what commands leave running; NULL = it is ended
     const char *temp_dir;              // for spill logs
     const char *restrict_dir;          // real path, NULL = no restriction
     const char *session_id;            // names this session's files in temp_dir
