@@ -1,15 +1,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "edit_diff.h"
+#include "line_changes.h"
 #include "sys/path.h"
 #include "target.h"
-#include "text/diff.h"
 #include "text/utf8.h"
 #include "tool/memory.h"
 #include "tools.h"
 
-// Snapshots that may go stale under a write before it gives up.
-enum { WRITE_TRIES = 3 };
+enum {
+    WRITE_TRIES = 3, // snapshots that may go stale under a write before it gives up
+    SHOWN_MAX = 512 * 1024, // bytes of both texts for which faces get a diff
+};
 
 #define BOM "\xEF\xBB\xBF"
 
@@ -21,6 +24,8 @@ struct writing {
     struct host_applied applied;
     struct sv text; // what will be in the file: the content, or with_bom
     struct buf with_bom;
+    struct host_change *changes; // by lines, when both texts were compared
+    size_t changes_len;
     bool same;          // nothing had to be written
     bool after_command; // a command changed the file since the model saw it
 };
@@ -30,6 +35,9 @@ static void writing_finish(struct writing *w)
     host_snapshot_finish(&w->snapshot);
     host_applied_finish(&w->applied);
     buf_finish(&w->with_bom);
+    free(w->changes);
+    w->changes = NULL;
+    w->changes_len = 0;
     w->snapshot = (struct host_snapshot){0};
     w->applied = (struct host_applied){0};
 }
@@ -89,73 +97,38 @@ static enum pi_status make_parents(const struct writing *w, struct pi_error *err
     return st;
 }
 
-// Goes from the start of line *line (1-based, at *at) to the start of line `to`.
-static void go_to_line(struct sv text, size_t to, size_t *line, size_t *at)
-{
-    while (*line < to && *at < text.n) {
-        const char *lf = memchr(text.p + *at, '\n', text.n - *at);
-        *at = lf ? (size_t)(lf - text.p) + 1 : text.n;
-        ++*line;
-    }
-}
-
-// Only the lines that differ, so that markers and cursors in the buffer stay.
-static enum pi_status changes_of(struct host_change **out, size_t *len,
-                                 const struct writing *w, struct pi_error *err)
+// By lines, for a buffer and for showing.
+static enum pi_status compare(struct writing *w, struct pi_error *err)
 {
     struct sv old = old_text(w);
-    struct diff diff = {0};
-    enum pi_status st = diff_lines(&diff, old, w->text, err);
-    struct host_change *changes = NULL;
-    if (st == PI_OK && diff.len > 0) {
-        changes = calloc(diff.len, sizeof(*changes));
-        st = changes ? PI_OK : error_nomem(err);
+    bool shown = !w->snapshot.is_new && old.n + w->text.n <= SHOWN_MAX;
+    if (!shown && !w->snapshot.origin.buffer) {
+        return PI_OK;
     }
-    size_t old_line = 1, old_at = 0, new_line = 1, new_at = 0;
-    for (size_t i = 0; st == PI_OK && i < diff.len; i++) {
-        const struct diff_hunk *h = &diff.hunks[i];
-        go_to_line(old, h->old_start, &old_line, &old_at);
-        go_to_line(w->text, h->new_start, &new_line, &new_at);
-        size_t old_from = old_at, new_from = new_at;
-        go_to_line(old, h->old_start + h->old_len, &old_line, &old_at);
-        go_to_line(w->text, h->new_start + h->new_len, &new_line, &new_at);
-        changes[i] = (struct host_change){
-            .offset = old_from,
-            .length = old_at - old_from,
-            .text = sv_make(w->text.p + new_from, new_at - new_from),
-        };
-    }
-    *len = st == PI_OK ? diff.len : 0;
-    *out = changes;
-    diff_finish(&diff);
-    return st;
+    return line_changes_make(&w->changes, &w->changes_len, old, w->text, err);
 }
 
 static enum pi_status apply(struct writing *w, struct pi_error *err)
 {
+    struct host *host = w->call->context->host;
     struct sv old = old_text(w);
     struct host_change whole = {.offset = 0, .length = old.n, .text = w->text};
-    struct host_change *lines = NULL;
-    size_t len = 0;
     w->same = !w->snapshot.is_new && sv_eq(old, w->text);
     if (w->same) {
         return PI_OK;
     }
-    enum pi_status st = PI_OK;
-    if (w->snapshot.origin.buffer) {
-        st = changes_of(&lines, &len, w, err);
-    }
+    enum pi_status st = compare(w, err);
     if (st == PI_OK) {
         st = make_parents(w, err);
     }
-    if (st == PI_OK) {
-        struct host *host = w->call->context->host;
-        st = host->ops->apply(host, w->target, &w->snapshot, len > 0 ? lines : &whole,
-                              len > 0 ? len : 1, &w->call->hold, &w->applied,
-                              w->call->cancel, err);
+    if (st != PI_OK) {
+        return st;
     }
-    free(lines);
-    return st;
+    // In a buffer only the lines that differ, so that markers and cursors stay.
+    bool lines = w->snapshot.origin.buffer && w->changes_len > 0;
+    return host->ops->apply(host, w->target, &w->snapshot, lines ? w->changes : &whole,
+                            lines ? w->changes_len : 1, &w->call->hold, &w->applied,
+                            w->call->cancel, err);
 }
 
 static enum pi_status try_write(struct writing *w, struct sv content,
@@ -242,75 +215,64 @@ static enum pi_status say(struct tool_result *result, const struct writing *w,
     return ok ? PI_OK : error_nomem(err);
 }
 
-static size_t count_lines(struct sv text)
-{
-    size_t n = 0;
-    struct sv line;
-    while (sv_next_line(&text, &line)) {
-        n++;
-    }
-    return n;
-}
-
-// The lines between the common start and the common end of both texts.
-static void changed_lines(struct sv old, struct sv new, struct tool_file_change *change)
-{
-    size_t least = old.n < new.n ? old.n : new.n;
-    size_t start = 0, line_start = 0, end = 0;
-    while (start < least && old.p[start] == new.p[start]) {
-        start++;
-        if (new.p[start - 1] == '\n') {
-            line_start = start;
-        }
-    }
-    while (end < least - line_start && old.p[old.n - 1 - end] == new.p[new.n - 1 - end]) {
-        end++;
-    }
-    // The common end begins behind a line's end.
-    while (end > 0 && new.n - end > line_start &&new.p[new.n - end - 1] != '\n') {
-        end--;
-    }
-    change->first_line = count_lines(sv_make(new.p, line_start)) + 1;
-    change->lines = count_lines(sv_make(new.p + line_start, new.n - end - line_start));
-}
-
 static enum pi_status record(struct tool_result *result, const struct writing *w,
                              struct pi_error *err)
 {
+    struct edit_lines lines = {0}; // of no change = the whole file
+    struct edit_diff diff = {
+        .path = path_relative(w->target->path, w->call->context->cwd),
+        .text = old_text(w),
+        .changes = w->applied.changes ? w->applied.changes : w->changes,
+        .len = w->applied.changes ? w->applied.changes_len : w->changes_len,
+        .patch = w->snapshot.encoding == HOST_BYTES,
+    };
+    enum pi_status st = PI_OK;
+    if (diff.len > 0 && !w->snapshot.is_new) {
+        st = edit_diff_make(&result->details, &lines, &diff, err);
+    }
     struct tool_file_change change = {
         .path = w->target->path,
+        .first_line = lines.first,
+        .lines = lines.count,
         .saved = w->applied.saved,
         .in_editor = w->applied.in_editor,
     };
-    if (!w->snapshot.is_new && !w->applied.changes) {
-        changed_lines(old_text(w), w->text, &change);
+    if (st == PI_OK && !tool_result_changed(result, &change)) {
+        st = error_nomem(err);
     }
-    return tool_result_changed(result, &change) ? PI_OK : error_nomem(err);
+    return st;
 }
 
 // What the model made it has seen.
-static enum pi_status remember(const struct writing *w, struct pi_error *err)
+static void remember(const struct writing *w)
 {
     struct file_memory *memory = w->call->context->memory;
-    if (!memory) {
-        return PI_OK;
-    }
     struct buf altered = {0};
-    struct sv text = w->text;
-    enum pi_status st = PI_OK;
-    if (w->applied.changes) {
-        st = host_changed_text(&altered, old_text(w), w->applied.changes,
-                               w->applied.changes_len);
-        text = buf_sv(&altered);
+    uint64_t hash = 0;
+    if (!memory) {
+        return;
     }
-    if (st == PI_OK) {
-        const struct file_stamp *stamp = w->same ? &w->snapshot.stamp : &w->applied.stamp;
-        file_memory_saw(memory, w->target->key, w->target->path,
-                        w->snapshot.origin.buffer ? NULL : stamp,
-                        file_hash(FILE_HASH_START, text.p, text.n));
+    if (!w->applied.changes) {
+        hash = file_hash(FILE_HASH_START, w->text.p, w->text.n);
+    } else if (host_changed_text(&altered, old_text(w), w->applied.changes,
+                                 w->applied.changes_len) == PI_OK) {
+        hash = file_hash(FILE_HASH_START, altered.data, altered.len);
     }
+    const struct file_stamp *stamp = w->same ? &w->snapshot.stamp : &w->applied.stamp;
+    file_memory_saw(memory, w->target->key, w->target->path,
+                    w->snapshot.origin.buffer ? NULL : stamp, hash);
     buf_finish(&altered);
-    return st == PI_OK ? st : error_nomem(err);
+}
+
+// The text is written: what is left is to tell, and that must not look like a failure.
+static void tell(struct tool_result *result, const struct writing *w)
+{
+    remember(w);
+    bool told = w->same || record(result, w, NULL) == PI_OK;
+    if (!told || say(result, w, NULL) != PI_OK) {
+        (void)!tool_result_text(result, sv_of("The file was written, but there was no "
+                                              "memory left to describe it."));
+    }
 }
 
 static enum pi_status execute(struct tool_result *result, struct tool_call *call,
@@ -334,15 +296,8 @@ static enum pi_status execute(struct tool_result *result, struct tool_call *call
             "again before you write to it.",
             w.target->shown);
     }
-    bool changed = st == PI_OK && (w.applied.saved || w.applied.in_editor);
-    if (changed) {
-        st = record(result, &w, err);
-    }
     if (st == PI_OK) {
-        st = remember(&w, err);
-    }
-    if (st == PI_OK) {
-        st = say(result, &w, err);
+        tell(result, &w);
     }
     writing_finish(&w);
     return st;

@@ -43,6 +43,7 @@ static void test_new_file(void **state)
     assert_true(change->saved);
     assert_false(change->in_editor);
     assert_int_equal(change->lines, 0);
+    assert_null(f->result.details);
     free(path);
     expect_written(f, "{\"path\":\"empty\",\"content\":\"\"}",
                    "Successfully wrote 0 bytes to empty");
@@ -58,6 +59,9 @@ static void test_replaces(void **state)
     fixture_expect(f, "a", SV("one\n2\n2b\nfour\n"));
     assert_int_equal(f->result.changes[0].first_line, 2);
     assert_int_equal(f->result.changes[0].lines, 2);
+    const char *patch = json_get_str(f->result.details, "patch");
+    assert_non_null(strstr(patch, "+++ b/a\n@@ -1,4 +1,4 @@\n one\n-two\n-three\n+2\n"));
+    assert_non_null(json_get_str(f->result.details, "diff"));
 }
 
 static void expect_lines(struct tool_fixture *f, const char *args, size_t first,
@@ -73,11 +77,11 @@ static void test_changed_lines(void **state)
     struct tool_fixture *f = *state;
     fixture_put(f, "a", SV("x\nx\n"));
     expect_lines(f, "{\"path\":\"a\",\"content\":\"x\\nx\\nx\\n\"}", 3, 1);
-    expect_lines(f, "{\"path\":\"a\",\"content\":\"x\\n\"}", 2, 0);
+    expect_lines(f, "{\"path\":\"a\",\"content\":\"x\\n\"}", 2, 1);
     expect_lines(f, "{\"path\":\"a\",\"content\":\"x\\nend\"}", 2, 1);
     expect_lines(f, "{\"path\":\"a\",\"content\":\"new\\nx\\nend\"}", 1, 1);
     expect_lines(f, "{\"path\":\"a\",\"content\":\"new\\nx\\nbend\"}", 3, 1);
-    expect_lines(f, "{\"path\":\"a\",\"content\":\"\"}", 1, 0);
+    expect_lines(f, "{\"path\":\"a\",\"content\":\"\"}", 1, 1);
 }
 
 static void test_same_content(void **state)
