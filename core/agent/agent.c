@@ -18,7 +18,7 @@ enum { HOST_DEADLINE_MS = 30 * 1000 };
 // Printing and freeing deep JSON recurses.
 enum { THREAD_STACK_BYTES = 2 * 1024 * 1024 };
 
-static char *copy_string(const char *text, bool *ok)
+char *agent_copy(const char *text, bool *ok)
 {
     char *copy = text ? strdup(text) : NULL;
     *ok = *ok && (copy || !text);
@@ -34,7 +34,7 @@ static char **copy_list(const char *const *list, bool *ok)
     char **copy = list ? calloc(n + 1, sizeof *copy) : NULL;
     *ok = *ok && (copy || !list);
     for (size_t i = 0; copy && i < n; i++) {
-        copy[i] = copy_string(list[i], ok);
+        copy[i] = agent_copy(list[i], ok);
     }
     return copy;
 }
@@ -102,8 +102,8 @@ static enum pi_status set_places(struct pi_agent *a, const struct pi_agent_optio
                                  struct pi_error *err)
 {
     bool ok = true;
-    a->cwd = copy_string(o->cwd, &ok);
-    a->custom_prompt = copy_string(o->system_prompt, &ok);
+    a->cwd = agent_copy(o->cwd, &ok);
+    a->custom_prompt = agent_copy(o->system_prompt, &ok);
     a->append_prompts = copy_list(o->append_system_prompt, &ok);
     a->no_context_files = o->no_context_files;
     enum pi_status status =
@@ -112,8 +112,8 @@ static enum pi_status set_places(struct pi_agent *a, const struct pi_agent_optio
         return status;
     }
     const char *temp = env_get(&a->environment, "TMPDIR");
-    a->home = copy_string(env_get(&a->environment, "HOME"), &ok);
-    a->temp_dir = copy_string(temp && temp[0] == '/' ? temp : "/tmp", &ok);
+    a->home = agent_copy(env_get(&a->environment, "HOME"), &ok);
+    a->temp_dir = agent_copy(temp && temp[0] == '/' ? temp : "/tmp", &ok);
     if (!ok) {
         return error_nomem(err);
     }
@@ -186,7 +186,7 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
     }
     // A missing guard stops commands only; the bash tool then says so.
     bool ok = true;
-    a->guard_path = copy_string(o->guard_path, &ok);
+    a->guard_path = agent_copy(o->guard_path, &ok);
     if (!o->guard_path && program_find(&a->guard_path, "pi-guard", NULL) == PI_NOMEM) {
         ok = false;
     }

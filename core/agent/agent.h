@@ -96,6 +96,9 @@ struct pi_agent {
 /** Frees the agent when the last reference goes. Any thread. */
 void agent_unref(struct pi_agent *a);
 
+/** A copy of text (NULL stays NULL); *ok becomes false without memory. */
+char *agent_copy(const char *text, bool *ok);
+
 /** Replaces the hooks; only before the first prompt. */
 void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks);
 

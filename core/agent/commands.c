@@ -5,13 +5,6 @@
 
 #include "agent/agent.h"
 
-static char *copy_string(const char *text, bool *ok)
-{
-    char *copy = text ? strdup(text) : NULL;
-    *ok = *ok && (copy || !text);
-    return copy;
-}
-
 static struct message *user_message(const char *text, const struct pi_image *images,
                                     size_t len)
 {
@@ -21,7 +14,7 @@ static struct message *user_message(const char *text, const struct pi_image *ima
         struct block *b = content_add(&m->content, BLOCK_IMAGE);
         ok = b != NULL;
         if (b) {
-            b->mime_type = copy_string(images[i].mime_type, &ok);
+            b->mime_type = agent_copy(images[i].mime_type, &ok);
             buf_adds(&b->text, images[i].data);
             ok = ok && buf_ok(&b->text);
         }
@@ -114,9 +107,9 @@ enum pi_status pi_agent_call_tool(pi_agent *a, const struct pi_tool_call *call,
     struct command *c = command_create(COMMAND_CALL_TOOL);
     bool ok = c != NULL;
     if (c) {
-        c->id = copy_string(call->id, &ok);
-        c->name = copy_string(call->name, &ok);
-        c->cwd = copy_string(call->cwd, &ok);
+        c->id = agent_copy(call->id, &ok);
+        c->name = agent_copy(call->name, &ok);
+        c->cwd = agent_copy(call->cwd, &ok);
         c->number = call->abort_after_ms;
         buf_add(&c->text, call->arguments, call->arguments_len);
         ok = ok && buf_ok(&c->text);
@@ -134,7 +127,7 @@ void pi_agent_answer_permission(pi_agent *a, const char *id, enum pi_permission 
     struct command *c = command_create(COMMAND_ANSWER);
     bool ok = c != NULL;
     if (c) {
-        c->id = copy_string(id, &ok);
+        c->id = agent_copy(id, &ok);
         c->number = answer;
         buf_adds(&c->text, reason ? reason : "");
         ok = ok && buf_ok(&c->text);

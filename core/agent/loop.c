@@ -77,8 +77,7 @@ static bool inject(struct loop *l)
     return true;
 }
 
-/* ------------------------------------------------------------------ the model's answer
- * -- */
+/* -- the model's answer -- */
 
 // An answer that could not even be started, as a message like any other.
 static struct message *failed_answer(struct loop *l, const char *why)
@@ -186,8 +185,7 @@ static struct message *ask(struct loop *l)
     return answer;
 }
 
-/* ---------------------------------------------------------------------- the tool calls
- * -- */
+/* -- the tool calls -- */
 
 static uint64_t hash_call(const struct block *call, const struct tool_result *result)
 {
@@ -346,8 +344,7 @@ static void refuse_calls(struct loop *l, const struct message *answer)
     }
 }
 
-/* -------------------------------------------------------------------------------- turns
- * -- */
+/* -- turns -- */
 
 static struct json *messages_json(struct loop *l, size_t from, bool results_only)
 {
