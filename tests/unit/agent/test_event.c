@@ -1,0 +1,103 @@
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/event.h"
+
+static struct pi_event *text_delta(size_t index, const char *text)
+{
+    struct llm_event e = {
+        .type = LLM_TEXT_DELTA, .content_index = index, .delta = sv_of(text)};
+    return event_update(&e, NULL);
+}
+
+static void deltas_have_the_reference_form(void **state)
+{
+    (void)state;
+    struct pi_event *e = text_delta(2, "a\"b\n");
+    assert_string_equal(
+        pi_event_json(e, NULL),
+        "{\"type\":\"message_update\",\"assistantMessageEvent\":{\"type\":"
+        "\"text_delta\",\"contentIndex\":2,\"delta\":\"a\\\"b\\n\"}}");
+    assert_int_equal(pi_event_delta(e), PI_DELTA_TEXT);
+    assert_string_equal(pi_event_text(e, NULL), "a\"b\n");
+    event_destroy(e);
+}
+
+static void neighbours_merge_and_others_do_not(void **state)
+{
+    (void)state;
+    struct pi_event *a = text_delta(0, "one ");
+    struct pi_event *b = text_delta(0, "two");
+    struct pi_event *other_block = text_delta(1, "x");
+    struct pi_event *notice = event_notice("info", "hello");
+    assert_true(event_merge(a, b));
+    assert_false(event_merge(a, other_block));
+    assert_false(event_merge(a, notice));
+    assert_false(event_merge(notice, notice));
+    assert_string_equal(pi_event_text(a, NULL), "one two");
+    event_destroy(a);
+    event_destroy(b);
+    event_destroy(other_block);
+    event_destroy(notice);
+}
+
+static void output_keeps_the_newest_and_counts_the_rest(void **state)
+{
+    (void)state;
+    struct tool_call call = {.id = "c1", .name = "bash"};
+    struct pi_event *e = event_tool_output(&call, sv_of(""));
+    char line[101];
+    memset(line, 'x', 99);
+    line[99] = '\n';
+    line[100] = '\0';
+    size_t total = 0;
+    for (int i = 0; i < 10000; i++) {
+        line[0] = (char)('a' + i % 26);
+        struct pi_event *more = event_tool_output(&call, sv_of(line));
+        assert_true(event_merge(e, more));
+        event_destroy(more);
+        total += 100;
+    }
+    size_t n = 0;
+    const char *text = pi_event_text(e, &n);
+    assert_true(n <= EVENT_OUTPUT_MAX);
+    assert_int_equal(n + e->skipped, total);
+    assert_int_equal(n % 100, 0); // cut at a line start
+    assert_int_equal(text[n - 100], 'a' + 9999 % 26);
+    assert_non_null(strstr(pi_event_json(e, NULL), "\"skippedBytes\":"));
+    event_destroy(e);
+}
+
+static void tool_end_carries_content_and_details(void **state)
+{
+    (void)state;
+    struct tool_call call = {.id = "c1", .name = "read"};
+    struct tool_result result = {.is_error = true};
+    assert_true(tool_result_text(&result, sv_of("no such file")));
+    struct pi_event *e = event_tool_end(&call, &result);
+    struct json *j = NULL;
+    assert_int_equal(json_parse(&j, sv_of(pi_event_json(e, NULL)), NULL, NULL), PI_OK);
+    assert_true(json_get_bool(j, "isError", false));
+    struct json *content = json_get(json_get(j, "result"), "content");
+    assert_string_equal(json_get_str(json_first(content), "text"), "no such file");
+    json_destroy(j);
+    event_destroy(e);
+    tool_result_finish(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deltas_have_the_reference_form),
+        cmocka_unit_test(neighbours_merge_and_others_do_not),
+        cmocka_unit_test(output_keeps_the_newest_and_counts_the_rest),
+        cmocka_unit_test(tool_end_carries_content_and_details),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
