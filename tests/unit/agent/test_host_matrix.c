@@ -1,11 +1,12 @@
 // The fake editor behind the real mailbox, on a slow face: every way to answer, and the
 // end of everything while calls are pending.
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,11 @@
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cmocka.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,17 +34,24 @@ static int teardown(void **state)
     return rmdir(work) || rmdir(sibling) || rmdir(top);
 }
 
-static struct tool_call change(char *path)
+// The plan owns its strings, but these tests only lend them.
+static char *lend(const char *text)
 {
-    return (struct tool_call){.id = "1",
-                              .name = "edit",
-                              .plan = {.effect = TOOL_CHANGE, .target = {.path = path}}};
+    return (char *)(uintptr_t)text;
 }
 
-static struct tool_call command(char *text)
+static struct tool_call change(const char *path)
 {
     return (struct tool_call){
-        .id = "1", .name = "bash", .plan = {.effect = TOOL_EXEC, .command = text}};
+        .id = "1",
+        .name = "edit",
+        .plan = {.effect = TOOL_CHANGE, .target = {.path = lend(path)}}};
+}
+
+static struct tool_call command(const char *text)
+{
+    return (struct tool_call){
+        .id = "1", .name = "bash", .plan = {.effect = TOOL_EXEC, .command = lend(text)}};
 }
 
 static void asks_for_what_may_harm(void **state)
