@@ -83,9 +83,8 @@ struct pi_agent {
     struct question *questions;
     unsigned next_question;
     struct call_port turn_port, user_port;
-    struct cancel *user_cancel; // identity of the token of user_port.run; not a reference
-    int user_wait_ms;           // when the user's calls want to be looked at again
-    struct buf late_news;       // what the model is to be told with the next request
+    int user_wait_ms;     // when the user's calls want to be looked at again
+    struct buf late_news; // what the model is to be told with the next request
 
     // Under the mailbox's lock: the prompt as other threads may read it.
     struct buf shared_prompt;

@@ -158,23 +158,21 @@ struct run_port calls_port(struct call_port *port)
     };
 }
 
-// The user's calls share one runner; after an abort, whose token stays set, they get a
-// new one.
+// The user's calls share one runner as long as the agent lives; each brings its own
+// token.
 static enum pi_status user_run(struct pi_agent *a, struct pi_error *err)
 {
-    struct cancel *cancel = mailbox_calls_cancel(&a->mailbox);
-    enum pi_status status = PI_OK;
-    if (a->user_port.run && a->user_cancel != cancel) {
-        run_destroy(a->user_port.run);
-        a->user_port.run = NULL;
+    if (a->user_port.run) {
+        return PI_OK;
     }
-    if (!a->user_port.run) {
-        struct run_port port = calls_port(&a->user_port);
+    struct cancel *never = NULL;
+    struct run_port port = calls_port(&a->user_port);
+    enum pi_status status = cancel_create(&never, NULL, err);
+    if (!status) {
         status = run_create(&a->user_port.run, &a->registry, &a->tool_context, &port,
-                            cancel, false, err);
-        a->user_cancel = cancel;
+                            never, false, err);
     }
-    cancel_unref(cancel);
+    cancel_unref(never);
     return status;
 }
 
@@ -199,7 +197,8 @@ void calls_add_user(struct pi_agent *a, const struct command *c)
                                                .arguments = buf_sv(&c->text),
                                                .complete = true,
                                                .cwd = c->cwd,
-                                               .abort_after_ms = c->number},
+                                               .abort_after_ms = c->number,
+                                               .cancel = c->cancel},
                          &err);
     }
     if (status) {

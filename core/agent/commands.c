@@ -111,6 +111,7 @@ enum pi_status pi_agent_call_tool(pi_agent *a, const struct pi_tool_call *call,
         c->name = agent_copy(call->name, &ok);
         c->cwd = agent_copy(call->cwd, &ok);
         c->number = call->abort_after_ms;
+        c->cancel = mailbox_calls_cancel(&a->mailbox);
         buf_add(&c->text, call->arguments, call->arguments_len);
         ok = ok && buf_ok(&c->text);
     }

@@ -30,6 +30,7 @@ void command_destroy(struct command *c)
     free(c->name);
     free(c->cwd);
     buf_finish(&c->text);
+    cancel_unref(c->cancel);
     if (c->call) {
         host_call_unref(c->call);
     }

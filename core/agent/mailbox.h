@@ -23,8 +23,8 @@ enum command_type {
     COMMAND_SET_TOOLS,  // active, active_len
     COMMAND_QUEUE_MODE, // delivery, flag
     COMMAND_CLEAR_QUEUE,
-    COMMAND_CALL_TOOL,   // id, name, text = arguments, cwd, number = abort_after_ms
-    COMMAND_ANSWER,      // id, number = enum pi_permission, text = reason
+    COMMAND_CALL_TOOL, // id, name, text = arguments, cwd, number = abort_after_ms, cancel
+    COMMAND_ANSWER,    // id, number = enum pi_permission, text = reason
     COMMAND_LATE_ANSWER, // call: an editor answered after its waiter had left
     COMMAND_STOP,
 };
@@ -42,6 +42,7 @@ struct command {
     char *id, *name, *cwd;
     struct buf text;
     struct host_call *call;
+    struct cancel *cancel;
 };
 
 struct command *command_create(enum command_type type);

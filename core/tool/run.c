@@ -64,6 +64,7 @@ enum pi_status run_add(struct run *r, const struct run_request *request,
         return error_nomem(err);
     }
     j->run = r;
+    j->parent = cancel_ref(request->cancel ? request->cancel : r->cancel);
     if (request->abort_after_ms >= 0) {
         j->abort_at_ms = clock_mono_ms() + request->abort_after_ms;
     }
@@ -223,7 +224,7 @@ static bool begin_plan(struct run *r, struct run_job *j, int64_t now)
     struct pi_error err = {0};
     enum pi_status status = PI_OK;
     if (!j->call.cancel) {
-        status = cancel_create(&j->call.cancel, r->cancel, &err);
+        status = cancel_create(&j->call.cancel, j->parent, &err);
     }
     if (status) {
         end_status(r, j, status, &err);
@@ -358,7 +359,7 @@ static void set_cancel(struct cancel *c, bool urgent)
 static bool abort_call(struct run *r, struct run_job *j, int64_t now)
 {
     bool due = j->abort_at_ms >= 0 && now >= j->abort_at_ms;
-    if (j->aborted_since_ms < 0 && !due && !cancel_is_set(r->cancel)) {
+    if (j->aborted_since_ms < 0 && !due && !cancel_is_set(j->parent)) {
         return false;
     }
     if (j->aborted_since_ms < 0) {

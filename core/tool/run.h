@@ -23,6 +23,7 @@ struct run_request {
     bool complete;          // arrived whole; else the call is answered with an error
     const char *cwd;        // NULL = the context's
     int64_t abort_after_ms; // < 0 never
+    struct cancel *cancel;  // ends this call; NULL = the runner's token
 };
 
 enum run_verdict { RUN_ALLOW, RUN_DENY, RUN_ASK };

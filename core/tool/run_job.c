@@ -59,6 +59,7 @@ void job_unref(struct run_job *j)
     tool_result_finish(&j->work.result);
     tool_result_finish(&j->result);
     cancel_unref(j->call.cancel);
+    cancel_unref(j->parent);
     buf_finish(&j->text);
     free(j->reason);
     free(j->id);

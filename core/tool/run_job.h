@@ -45,12 +45,13 @@ struct run_job {
     struct tool_result result; // the answer, once ended
     struct tool tool;          // a copy; its parameters are not used
     enum job_state state;
-    struct run *run; // NULL once the runner is gone
-    struct buf text; // the arguments as they came
-    bool complete;   // they came whole
-    bool done;       // the thread's note has come
-    bool refused;    // by the user
-    char *reason;    // the user's words, or NULL
+    struct run *run;       // NULL once the runner is gone
+    struct cancel *parent; // ends the call; a reference
+    struct buf text;       // the arguments as they came
+    bool complete;         // they came whole
+    bool done;             // the thread's note has come
+    bool refused;          // by the user
+    char *reason;          // the user's words, or NULL
     int64_t planning_since_ms;
     int64_t abort_at_ms;      // -1 = never
     int64_t aborted_since_ms; // -1 = not aborted
