@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json_prefix.h"
+#include "text/utf8.h"
 #include "tool/schema.h"
 
 enum { RECEIVED_MAX = 2048, RECEIVED_STRING_MAX = 300, NAME_MAX_SHOWN = 60 };
@@ -47,10 +48,7 @@ static enum pi_status cannot_read(const char *tool, struct sv text,
             tool, text.n);
     }
     struct sv found = sv_from(text, scan->offset);
-    found.n = found.n < 20 ? found.n : 20;
-    while (found.n > 0 && found.n == 20 && (found.p[found.n - 1] & 0xC0) == 0x80) {
-        found.n--;
-    }
+    found.n = utf8_floor(found, 20);
     struct buf shown = {0};
     json_write_string(&shown, found);
     error_set(err, PI_INVALID,

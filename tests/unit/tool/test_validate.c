@@ -84,6 +84,8 @@ static void parse_tells_mistakes_apart(void **state)
             "\"edit\"", "Nothing was run");
     REFUSED("{\"a\":tru", "cut off");
     REFUSED("path=a", "not JSON", "byte 0 of 6", "path=a");
+    REFUSED("aaaaaaaaaaaaaaaaaa\u4e2dz",
+            "starting with \"aaaaaaaaaaaaaaaaaa\"."); // not half a character
     REFUSED("{\"a\":1} {\"b\":2}", "not JSON", "byte 8");
     REFUSED("{'a':1}", "not JSON", "byte 1");
     REFUSED("[1]", "JSON object", "an array");
