@@ -104,7 +104,7 @@ void agent_set_hooks(struct pi_agent *a, const struct agent_hooks *hooks);
 /* serve.c: on the agent thread, or before it starts */
 
 /** The agent thread. */
-void *agent_main(void *agent);
+void *agent_main(void *data);
 
 /** Waits for mail at most timeout_ms (< 0 = for ever) and serves it. */
 void agent_pump(struct pi_agent *a, int timeout_ms);

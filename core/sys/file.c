@@ -153,7 +153,7 @@ enum pi_status file_load(struct buf *out, const char *path, size_t max,
                          struct pi_error *err)
 {
     int fd = -1;
-    struct stat st;
+    struct stat st = {0};
     enum pi_status status = file_open_regular(&fd, path, &st, err);
     if (status != PI_OK) {
         return status;

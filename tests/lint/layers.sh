@@ -29,7 +29,7 @@ BEGIN {
     only("<cjson/", "^core/base/json\\.c$")
     only("<tree_sitter/", "^core/syntax/")
     only("<pcre2", "^core/text/regex\\.c$")
-    only("<utf8proc", "^core/text/")
+    only("<utf8proc", "^core/(text|sys)/")
     only("<msgpack", "^nvim-rpc/")
     only("<emacs-module", "^emacs-module/")
     only("<readline/", "^cli/")
