@@ -1,10 +1,12 @@
 #include "spill.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@
 #include "base/buf.h"
 #include "sys/clock.h"
 #include "sys/guard.h"
+
+enum { KEEP_S = 7 * 24 * 3600 };
 
 enum pi_status spill_init(struct spill *s, const char *dir, struct pi_error *err)
 {
@@ -58,6 +62,36 @@ static void stop(struct spill *s, int errnum, const char *what)
     close_file(s);
 }
 
+static bool is_log_name(const char *name)
+{
+    static const char prefix[] = "pi-bash-";
+    const size_t digits = 16;
+    size_t n = sizeof prefix - 1;
+    return strncmp(name, prefix, n) == 0 &&
+           strspn(name + n, "0123456789abcdef") == digits &&
+           strcmp(name + n + digits, ".log") == 0;
+}
+
+// Logs are of use for a while after their session; nobody else takes them away.
+static void remove_old_logs(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    if (!folder) {
+        return;
+    }
+    int64_t oldest = clock_unix_ms() / 1000 - KEEP_S;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat st;
+        if (is_log_name(entry->d_name) &&
+            fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_mtime < oldest) {
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        }
+    }
+    closedir(folder);
+}
+
 static int open_new(const char *path)
 {
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
@@ -66,18 +100,22 @@ static int open_new(const char *path)
 
 static void create(struct spill *s)
 {
+    char *slash = strrchr(s->path, '/');
     s->fd = open_new(s->path);
-    if (s->fd < 0 && errno == ENOENT) {
+    int errnum = errno;
+    *slash = 0;
+    if (s->fd >= 0) {
+        remove_old_logs(s->path);
+    } else if (errnum == ENOENT && mkdir(s->path, 0700) == 0) {
         // The folder for temporary files went away, or nobody made it yet.
-        char *slash = strrchr(s->path, '/');
-        *slash = 0;
-        int made = mkdir(s->path, 0700);
         *slash = '/';
-        s->fd = made == 0 ? open_new(s->path) : -1;
+        s->fd = open_new(s->path);
+        errnum = errno;
     }
+    *slash = '/';
     s->created = s->fd >= 0;
     if (s->fd < 0) {
-        stop(s, errno, "cannot create the file");
+        stop(s, errnum, "cannot create the file");
     }
 }
 

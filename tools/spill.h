@@ -9,7 +9,8 @@
 /**
  * The log that holds the whole output of a command, byte for byte, once that is more than
  * the result shows: private (0600), new, at most 2 GiB and only while 5 % of the disk
- * stay free. A zeroed struct is finished.
+ * stay free. Logs of the user in the same folder go when nothing was written to them for
+ * 7 days. A zeroed struct is finished.
  */
 struct spill {
     char *path; // dir/pi-bash-<16 hex digits>.log; the file need not exist

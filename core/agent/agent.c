@@ -10,6 +10,7 @@
 
 #include "llm/auth.h"
 #include "sys/path.h"
+#include "sys/process.h"
 #include "sys/program.h"
 
 // An editor may be asked to wait in its own dialogs; a call in its queue waits that long.
@@ -150,6 +151,7 @@ static void set_tool_context(struct pi_agent *a)
         .shell_path = a->settings.shell_path,
         .shell_command_prefix = a->settings.shell_command_prefix,
         .guard_path = a->guard_path,
+        .jobs = a->jobs,
         .temp_dir = a->temp_dir,
         .restrict_dir = a->restrict_dir,
         .session_id = a->session_id,
@@ -174,6 +176,9 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
     }
     if (!status) {
         status = file_memory_create(&a->memory, err);
+    }
+    if (!status) {
+        status = process_jobs_create(&a->jobs, err);
     }
     if (!status) {
         status = registry_init(&a->registry, o->definitions, o->definitions_len, err);
@@ -282,6 +287,7 @@ void agent_unref(struct pi_agent *a)
     policy_finish(&a->policy);
     registry_finish(&a->registry);
     file_memory_destroy(a->memory);
+    process_jobs_destroy(a->jobs);
     settings_finish(&a->settings);
     env_finish(&a->environment);
     buf_finish(&a->late_news);
@@ -316,5 +322,6 @@ void pi_agent_destroy(pi_agent *a)
     if (a->thread_started && stop) {
         pthread_join(a->thread, NULL);
     }
+    process_jobs_end(a->jobs);
     agent_unref(a);
 }

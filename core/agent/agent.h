@@ -62,6 +62,7 @@ struct pi_agent {
     struct log *log;
     struct registry registry; // the active set belongs to the agent thread
     struct file_memory *memory;
+    struct process_jobs *jobs; // what commands left running
     struct host_face host_face;
     struct tool_context tool_context;
     struct agent_hooks hooks;

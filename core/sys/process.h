@@ -20,16 +20,21 @@
  */
 
 /**
- * Commands that left processes running. They live until process_jobs_destroy(), or until
- * this process ends. Thread-safe.
+ * Commands that left processes running. They live until process_jobs_end(), or until this
+ * process ends. Thread-safe.
  */
 struct process_jobs;
 
 enum pi_status process_jobs_create(struct process_jobs **out,
                                    struct pi_error *err) NODISCARD;
 
-/** Ends what still runs (TERM, 300 ms, KILL) and waits for it half a second at most.
- * Accepts NULL. */
+/**
+ * Ends what still runs (TERM, 300 ms, KILL) and waits half a second at most for it. From
+ * now on a command that leaves processes behind has them ended at once. Accepts NULL.
+ */
+void process_jobs_end(struct process_jobs *jobs);
+
+/** The same, and frees. Accepts NULL. */
 void process_jobs_destroy(struct process_jobs *jobs);
 
 /** Borrowed for the duration of process_run(). */

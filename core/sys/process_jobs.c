@@ -6,10 +6,13 @@
 #include "sys/guard_handle.h"
 #include "sys/process.h"
 
+enum { KILLED_MS = 200 }; // after KILL
+
 struct process_jobs {
     pthread_mutex_t lock;
     struct guard_handle *items;
     size_t len, cap;
+    bool ended; // no more are taken
 };
 
 enum pi_status process_jobs_create(struct process_jobs **out, struct pi_error *err)
@@ -40,10 +43,12 @@ static void remove_ended(struct process_jobs *jobs)
 
 bool process_jobs_add(struct process_jobs *jobs, const struct guard_handle *guard)
 {
+    struct guard_handle *grown = NULL;
     pthread_mutex_lock(&jobs->lock);
-    remove_ended(jobs);
-    struct guard_handle *grown =
-        vec_grow(jobs->items, &jobs->cap, jobs->len + 1, sizeof *grown);
+    if (!jobs->ended) {
+        remove_ended(jobs);
+        grown = vec_grow(jobs->items, &jobs->cap, jobs->len + 1, sizeof *grown);
+    }
     if (grown) {
         jobs->items = grown;
         jobs->items[jobs->len++] = *guard;
@@ -52,25 +57,44 @@ bool process_jobs_add(struct process_jobs *jobs, const struct guard_handle *guar
     return grown != NULL;
 }
 
-void process_jobs_destroy(struct process_jobs *jobs)
+static void end_all(struct guard_handle *guards, size_t len)
+{
+    int64_t until = clock_mono_ms() + GUARD_URGENT_GRACE_MS + KILLED_MS;
+    for (size_t i = 0; i < len; i++) {
+        guard_order(&guards[i], GUARD_END, GUARD_URGENT_GRACE_MS);
+    }
+    for (size_t i = 0; i < len; i++) {
+        int64_t wait = until - clock_mono_ms();
+        if (guard_gone(&guards[i], wait > 0 ? (int)wait : 0)) {
+            guard_reap(&guards[i]);
+        } else {
+            // It goes on ending what is left, on its own.
+            guard_let_go(&guards[i]);
+        }
+    }
+}
+
+void process_jobs_end(struct process_jobs *jobs)
 {
     if (!jobs) {
         return;
     }
-    int64_t until = clock_mono_ms() + GUARD_URGENT_GRACE_MS + 200;
-    for (size_t i = 0; i < jobs->len; i++) {
-        guard_order(&jobs->items[i], GUARD_END, GUARD_URGENT_GRACE_MS);
+    pthread_mutex_lock(&jobs->lock);
+    struct guard_handle *guards = jobs->items;
+    size_t len = jobs->len;
+    jobs->items = NULL;
+    jobs->len = jobs->cap = 0;
+    jobs->ended = true;
+    pthread_mutex_unlock(&jobs->lock);
+    end_all(guards, len);
+    free(guards);
+}
+
+void process_jobs_destroy(struct process_jobs *jobs)
+{
+    if (jobs) {
+        process_jobs_end(jobs);
+        pthread_mutex_destroy(&jobs->lock);
+        free(jobs);
     }
-    for (size_t i = 0; i < jobs->len; i++) {
-        int64_t wait = until - clock_mono_ms();
-        if (guard_gone(&jobs->items[i], wait > 0 ? (int)wait : 0)) {
-            guard_reap(&jobs->items[i]);
-        } else {
-            // It goes on ending what is left, on its own.
-            guard_let_go(&jobs->items[i]);
-        }
-    }
-    free(jobs->items);
-    pthread_mutex_destroy(&jobs->lock);
-    free(jobs);
 }

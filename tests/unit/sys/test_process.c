@@ -385,6 +385,19 @@ static void test_quiet_background(void **state)
     assert_false(alive(pid_in(f, "bg")));
 }
 
+static void test_no_jobs_after_the_end(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
+    process_jobs_end(f->request.jobs);
+    expect(f, "sleep 40 > /dev/null 2>&1 & echo $! > bg", PROCESS_EXITED, 0);
+    assert_int_equal(f->result.left, 0);
+    assert_false(alive(pid_in(f, "bg")));
+    process_jobs_destroy(f->request.jobs);
+    process_jobs_end(NULL);
+    process_jobs_destroy(NULL);
+}
+
 static void test_ended_jobs_are_let_go(void **state)
 {
     struct fixture *f = *state;
@@ -547,6 +560,7 @@ int main(void)
         TEST(test_background_without_jobs_is_ended),
         TEST(test_background_lives_until_the_jobs_end),
         TEST(test_quiet_background),
+        TEST(test_no_jobs_after_the_end),
         TEST(test_ended_jobs_are_let_go),
         TEST(test_killed_guard),
         TEST(test_stopped_guard_can_be_ended),

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "output.h"
@@ -333,6 +335,47 @@ static void test_skipped_text_is_named(void **state)
     buf_finish(&all);
 }
 
+static void touch(const struct fixture *f, const char *name, int days_old)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", f->dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    time_t then = time(NULL) - (time_t)days_old * 24 * 3600 - 60;
+    const struct timespec times[2] = {{.tv_sec = then}, {.tv_sec = then}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool removed(const struct fixture *f, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", f->dir, name);
+    return unlink(path) != 0;
+}
+
+static void test_old_logs_are_removed(void **state)
+{
+    struct fixture *f = *state;
+    touch(f, "pi-bash-0123456789abcdef.log", 7);
+    touch(f, "pi-bash-0123456789abcde0.log", 6);
+    touch(f, "pi-bash-0123456789abcdef.log.txt", 9);
+    touch(f, "pi-bash-notes.log", 9);
+    output_hand_over(&f->output);
+    assert_true(removed(f, "pi-bash-0123456789abcdef.log"));
+    assert_false(removed(f, "pi-bash-0123456789abcde0.log"));
+    assert_false(removed(f, "pi-bash-0123456789abcdef.log.txt"));
+    assert_false(removed(f, "pi-bash-notes.log"));
+}
+
+static void test_missing_folder_is_made(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(rmdir(f->dir), 0);
+    output_hand_over(&f->output);
+    assert_true(f->output.spill.created);
+}
+
 static void test_log_that_cannot_be_made(void **state)
 {
     struct fixture *f = *state;
@@ -401,6 +444,8 @@ int main(void)
         TEST(test_repaired_text_beyond_the_limit_is_spilled),
         TEST(test_updates_are_rare_and_complete),
         TEST(test_skipped_text_is_named),
+        TEST(test_old_logs_are_removed),
+        TEST(test_missing_folder_is_made),
         TEST(test_log_that_cannot_be_made),
         TEST(test_log_stops_at_the_file_limit),
         TEST(test_hand_over_writes_what_was_held_back),
