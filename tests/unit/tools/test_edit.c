@@ -223,7 +223,7 @@ static bool valid(const char *text)
     assert_int_equal(json_parse(&args, sv_of(text), NULL, NULL), PI_OK);
     assert_int_equal(json_parse(&schema, sv_of(tool_edit.parameters), NULL, NULL), PI_OK);
     assert_int_equal(tool_edit.prepare(&args, NULL), PI_OK);
-    bool ok = validate_arguments(args, schema, "edit", &problems) == PI_OK;
+    bool ok = validate_arguments(&args, schema, "edit", &problems) == PI_OK;
     buf_finish(&problems);
     json_destroy(args);
     json_destroy(schema);
