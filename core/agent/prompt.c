@@ -115,6 +115,9 @@ static enum pi_status file_or_text(struct buf *out, struct buf *problems,
     struct path_request request = {
         .argument = option, .cwd = options->cwd, .home = options->home};
     char *path = NULL;
+    if (!*option) {
+        return PI_OK; // as a path it would mean the working directory
+    }
     enum pi_status st = path_resolve(&path, NULL, &request, NULL);
     if (st == PI_OK) {
         st = context_file_load(out, problems, path, err);

@@ -37,15 +37,31 @@ static const struct known table[] = {
     {"followUpMode", "\"one-at-a-time\" or \"all\"", is_queue_mode},
 };
 
+// The line where the last member of this name begins, which is the one that counts; 1
+// when its name is written with escapes.
+static size_t line_of(struct sv text, const char *key)
+{
+    size_t line = 1, found = 1, n = strlen(key);
+    for (size_t i = 0; i + n + 1 < text.n; i++) {
+        line += text.p[i] == '\n';
+        if (text.p[i] == '"' && memcmp(text.p + i + 1, key, n) == 0 &&
+            text.p[i + 1 + n] == '"') {
+            found = line;
+        }
+    }
+    return found;
+}
+
 // What is wrong is taken out, so that the other file's or the default value holds.
-static void drop_mistakes(struct json *object, const char *path, struct buf *problems)
+static void drop_mistakes(struct json *object, const char *path, struct sv text,
+                          struct buf *problems)
 {
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const struct json *value = json_get(object, table[i].key);
         bool absent = !value || json_type(value) == JSON_NULL;
         if (!absent && !table[i].accepts(value)) {
-            buf_addf(problems, "%s: %s must be %s; it is ignored\n", path, table[i].key,
-                     table[i].expected);
+            buf_addf(problems, "%s: line %zu: %s must be %s; it is ignored\n", path,
+                     line_of(text, table[i].key), table[i].key, table[i].expected);
         }
         if (value && (absent || !table[i].accepts(value))) {
             json_destroy(json_remove(object, table[i].key));
@@ -77,7 +93,7 @@ static enum pi_status load_file(struct json **out, const char *dir, const char *
             json_destroy(*out);
             *out = NULL;
         } else {
-            drop_mistakes(*out, path, problems);
+            drop_mistakes(*out, path, buf_sv(&text), problems);
         }
     }
     buf_finish(&text);

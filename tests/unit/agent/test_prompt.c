@@ -242,6 +242,9 @@ static void test_custom_files(void **state)
 static void test_custom_folder(void **state)
 {
     struct place *p = *state;
+    p->options.system_prompt = "";
+    place_of(build(p), "You are pi");
+    assert_int_equal(p->problems.len, 0);
     p->options.system_prompt = p->cwd;
     place_of(build(p), "You are pi");
     place_of(buf_cstr(&p->problems), "directory");

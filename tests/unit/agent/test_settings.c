@@ -136,16 +136,16 @@ static void test_wrong_types(void **state)
     struct place *p = *state;
     struct settings s;
     put(p, "home/.pi/agent/settings.json",
-        "{\"shellPath\": \"/bin/sh\", \"steeringMode\": \"both\"}");
+        "{\n  \"shellPath\": \"/bin/sh\",\n  \"steeringMode\": \"both\"\n}");
     put(p, "project/.pi/settings.json",
         "{\"shellPath\": 7, \"shellCommandPrefix\": null}");
     load(&s, p);
     // The user's own value holds where the project's is of no use.
     assert_string_equal(s.shell_path, "/bin/sh");
     assert_false(s.steering_all);
-    expect_problem(&s, "home/.pi/agent/settings.json: steeringMode must be "
+    expect_problem(&s, "home/.pi/agent/settings.json: line 3: steeringMode must be "
                        "\"one-at-a-time\" or \"all\"");
-    expect_problem(&s, "project/.pi/settings.json: shellPath must be a string");
+    expect_problem(&s, "project/.pi/settings.json: line 1: shellPath must be a string");
     assert_null(strstr(buf_cstr(&s.problems), "shellCommandPrefix"));
     settings_finish(&s);
 }
