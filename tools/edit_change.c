@@ -381,7 +381,8 @@ enum pi_status edit_changes_add(struct edit_changes *c, struct sv text,
                                 const struct edit_match *match, struct sv old,
                                 struct sv new_text, struct pi_error *err)
 {
-    struct edit e = {.changes = c, .text = text, .old = old, .new_text = new_text};
+    struct edit e = {.changes = c, .text = text, .old = old};
+    e.new_text = new_text.p ? new_text : sv_of("");
     struct diff diff = {0};
     align_init(&e.align, text, match, old);
     enum pi_status st = PI_OK;

@@ -36,16 +36,16 @@ static inline bool sv_starts(struct sv a, struct sv prefix)
     return a.n >= prefix.n && sv_eq(sv_make(a.p, prefix.n), prefix);
 }
 
-static inline bool sv_ends(struct sv a, struct sv suffix)
-{
-    return a.n >= suffix.n && sv_eq(sv_make(a.p + (a.n - suffix.n), suffix.n), suffix);
-}
-
 /** The slice from byte `from` (clamped to the end) on. */
 static inline struct sv sv_from(struct sv a, size_t from)
 {
     size_t k = from < a.n ? from : a.n;
     return sv_make(a.p ? a.p + k : NULL, a.n - k);
+}
+
+static inline bool sv_ends(struct sv a, struct sv suffix)
+{
+    return a.n >= suffix.n && sv_eq(sv_from(a, a.n - suffix.n), suffix);
 }
 
 /**
