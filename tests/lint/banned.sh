@@ -9,14 +9,14 @@ strip_c $files /dev/null | awk '
 BEGIN {
     # Nowhere.
     add(everywhere, "strcpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll " \
-        "gets alloca strdupa tmpnam mktemp cJSON_GetArrayItem cJSON_InitHooks readdir_r")
+        "gets alloca strdupa tmpnam mktemp cJSON_GetArrayItem readdir_r")
     # Not thread-safe: only where they are wrapped.
     add(wrapped, "strerror strsignal localtime gmtime ctime asctime getenv rand srand " \
         "getpwnam getpwuid getgrnam getgrgid ttyname localeconv")
     # The libraries never end, print or change the process.
     add(library, "exit _exit _Exit quick_exit abort assert printf vprintf puts putchar perror " \
         "chdir fchdir setenv putenv unsetenv clearenv setlocale umask signal sigaction " \
-        "fork vfork system popen wait dlclose atexit stdout stderr stdin")
+        "fork vfork system popen wait dlclose atexit stdout stderr stdin cJSON_InitHooks")
 }
 function add(set, list,    n, i, names) {
     n = split(list, names, " ")

@@ -1,0 +1,62 @@
+#include "oom.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+char *__wrap_strdup(const char *text);
+
+static size_t left; // allocations until one fails; 0: none will
+static bool failed;
+
+void oom_start(size_t n)
+{
+    left = n;
+    failed = false;
+}
+
+bool oom_stop(void)
+{
+    left = 0;
+    return failed;
+}
+
+static bool fails_now(void)
+{
+    if (left == 0 || --left > 0) {
+        return false;
+    }
+    failed = true;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(memory, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails_now() ? NULL : __real_strdup(text);
+}
+
+void *oom_malloc(size_t size)
+{
+    return __wrap_malloc(size);
+}
