@@ -14,6 +14,15 @@ static bool is_failed_answer(const struct message *m)
            (m->stop_reason == STOP_ERROR || m->stop_reason == STOP_ABORTED);
 }
 
+static size_t failed_answers(const struct context *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->transcript.len; i++) {
+        n += is_failed_answer(c->transcript.items[i]);
+    }
+    return n;
+}
+
 static size_t visible_messages(const struct context *c, struct message **out)
 {
     size_t n = 0;
@@ -52,6 +61,7 @@ enum pi_status context_build(struct context_request *out, const struct context *
         .system_prompt = buf_cstr(&c->system_prompt),
         .messages = out->messages,
         .messages_len = visible_messages(c, out->messages),
+        .failed = failed_answers(c),
         .tools = out->tools,
         .tools_len = registry->active_len,
     };

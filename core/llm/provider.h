@@ -24,6 +24,7 @@ struct llm_request {
     const char *system_prompt;
     struct message *const *messages;
     size_t messages_len;
+    size_t failed; // answers of the conversation that failed and are not in messages
     const struct tool_schema *tools;
     size_t tools_len;
 };
