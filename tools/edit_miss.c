@@ -10,7 +10,9 @@ enum {
     SHOWN_BYTES = 160,    // of a line
     LINE_BYTES = 2048,    // of a line that are compared
     COMPARED_MAX = 20000, // lines around candidates
-    SIMILAR_MIN = 55,     // per cent of pairs of letters in common
+    WORD_MIN = 4,
+    WORD_LINES = 1000,
+    SIMILAR_MIN = 55, // per cent of pairs of letters in common
 };
 
 // Differences that a comparison may overlook.
@@ -291,16 +293,64 @@ static void look_at(struct search *s, struct sv line, size_t number)
     }
 }
 
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
+static struct sv longest_word(struct sv line)
+{
+    struct sv best = {0};
+    for (size_t at = 0; at < line.n;) {
+        size_t end = at;
+        while (end < line.n && in_word(line.p[end])) {
+            end++;
+        }
+        if (end - at > best.n) {
+            best = sv_make(line.p + at, end - at);
+        }
+        at = end + 1;
+    }
+    return best;
+}
+
+// Of the rest of a large text only the lines that hold the longest word.
+static void look_for_word(struct search *s, struct sv rest, size_t number)
+{
+    struct sv word = longest_word(s->wanted.lines[s->key[1]]);
+    if (word.n < WORD_MIN) {
+        return;
+    }
+    for (int i = 0; i < WORD_LINES; i++) {
+        const char *hit = memmem(rest.p, rest.n, word.p, word.n);
+        if (!hit) {
+            return;
+        }
+        size_t skip = (size_t)(hit - rest.p);
+        const char *lf = memrchr(rest.p, '\n', skip);
+        size_t start = lf ? (size_t)(lf - rest.p) + 1 : 0;
+        number += edit_line_number(rest, start) - 1;
+        rest = sv_from(rest, start);
+        struct sv line;
+        if (!sv_next_line(&rest, &line)) {
+            return;
+        }
+        look_at(s, line, number++);
+    }
+}
+
 static void look(struct search *s)
 {
     struct sv rest = s->text;
     struct sv line;
     size_t number = 1;
-    const char *stop =
-        s->text.p + (s->text.n < EDIT_MISS_BYTES ? s->text.n : EDIT_MISS_BYTES);
+    size_t n = s->text.n < EDIT_MISS_BYTES ? s->text.n : EDIT_MISS_BYTES;
+    const char *stop = s->text.p + n;
     while (sv_next_line(&rest, &line)) {
         look_at(s, line, number++);
         if (line.p + line.n >= stop) {
+            look_for_word(s, rest, number);
             return;
         }
     }
@@ -418,7 +468,7 @@ void edit_miss_explain(struct buf *out, struct sv text, struct sv old)
         add_both(out, s.best.similar, s.wanted.lines[s.key[1]]);
     } else {
         buf_addf(out, " No line of the file%s is like it.",
-                 text.n > EDIT_MISS_BYTES ? "'s first 8 MB" : "");
+                 text.n > EDIT_MISS_BYTES ? "'s first 4 MB" : "");
     }
     search_finish(&s);
 }

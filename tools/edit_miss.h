@@ -16,7 +16,7 @@
  */
 void edit_miss_explain(struct buf *out, struct sv text, struct sv old);
 
-enum { EDIT_MISS_BYTES = 8 * 1024 * 1024 };
+enum { EDIT_MISS_BYTES = 4 * 1024 * 1024 };
 
 /** Appends in what the place of a fuzzy match differs from `old`: "line 3 has U+201C
  * where oldText has \"". */

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "edit_match.h"
+#include "random.h"
 
 static struct edit_match find(const char *text, const char *old)
 {
@@ -212,13 +213,7 @@ static size_t count_plainly(struct sv text, struct sv old, enum edit_level level
     return count;
 }
 
-static unsigned next_random(unsigned *seed)
-{
-    *seed = *seed * 1103515245U + 12345U;
-    return *seed >> 16;
-}
-
-static size_t make_text(char *out, size_t pieces, unsigned *seed)
+static size_t make_text(char *out, size_t pieces, struct random *r)
 {
     static const char *const alphabet[] = {
         "a", "b", "a",  "\n", "\n", "\r\n", "\r",
@@ -226,7 +221,7 @@ static size_t make_text(char *out, size_t pieces, unsigned *seed)
     };
     size_t n = 0;
     for (size_t i = 0; i < pieces; i++) {
-        size_t k = next_random(seed) % (sizeof(alphabet) / sizeof(*alphabet));
+        size_t k = random_below(r, sizeof(alphabet) / sizeof(*alphabet));
         size_t len = strlen(alphabet[k]);
         memcpy(out + n, alphabet[k], len);
         n += len;
@@ -253,14 +248,14 @@ static bool has_blank_edge(struct sv old)
 static void test_against_plain_search(void **state)
 {
     (void)state;
-    unsigned seed = 7;
+    struct random r = {7};
     unsigned found[3] = {0};
     for (int round = 0; round < 30000; round++) {
         char text_bytes[256], old_bytes[32];
         struct sv text =
-            sv_make(text_bytes, make_text(text_bytes, next_random(&seed) % 60, &seed));
+            sv_make(text_bytes, make_text(text_bytes, random_below(&r, 60), &r));
         struct sv old =
-            sv_make(old_bytes, make_text(old_bytes, 1 + next_random(&seed) % 5, &seed));
+            sv_make(old_bytes, make_text(old_bytes, 1 + random_below(&r, 5), &r));
         struct edit_match m;
         assert_int_equal(edit_match_find(&m, text, old, NULL), PI_OK);
         if (has_blank_edge(old) && m.level == EDIT_FUZZY) {

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "edit_miss.h"
 #include "edit_plan.h"
+#include "random.h"
 
 struct outcome {
     enum pi_status status;
@@ -321,20 +323,14 @@ static void test_miss_similar(void **state)
 
 // All oldTexts and newTexts over a small alphabet, exact and approximate: whatever is
 // changed is the place of oldText, and it becomes newText in all but look.
-static unsigned next_random(unsigned *seed)
-{
-    *seed = *seed * 1103515245U + 12345U;
-    return *seed >> 16;
-}
-
-static size_t make_text(char *out, size_t pieces, unsigned *seed)
+static size_t make_text(char *out, size_t pieces, struct random *r)
 {
     static const char *const alphabet[] = {
         "a", "b", "c", "\n", "\n", "\r\n", "d", "“", "\"", "ﬁ", "f", "i", "\t\n",
     };
     size_t n = 0;
     for (size_t i = 0; i < pieces; i++) {
-        size_t k = next_random(seed) % (sizeof(alphabet) / sizeof(*alphabet));
+        size_t k = random_below(r, sizeof(alphabet) / sizeof(*alphabet));
         memcpy(out + n, alphabet[k], strlen(alphabet[k]));
         n += strlen(alphabet[k]);
     }
@@ -361,15 +357,15 @@ static bool look_alike(struct sv a, struct sv b)
 static void test_any_edit(void **state)
 {
     (void)state;
-    unsigned seed = 3;
+    struct random r = {3};
     unsigned done = 0;
     for (int round = 0; round < 40000; round++) {
         char text_bytes[256], old_bytes[64], new_bytes[64];
         struct sv text =
-            sv_make(text_bytes, make_text(text_bytes, next_random(&seed) % 30, &seed));
+            sv_make(text_bytes, make_text(text_bytes, random_below(&r, 30), &r));
         struct edit_request edit = {
-            sv_make(old_bytes, make_text(old_bytes, 1 + next_random(&seed) % 6, &seed)),
-            sv_make(new_bytes, make_text(new_bytes, next_random(&seed) % 7, &seed)),
+            sv_make(old_bytes, make_text(old_bytes, 1 + random_below(&r, 6), &r)),
+            sv_make(new_bytes, make_text(new_bytes, random_below(&r, 7), &r)),
         };
         struct edit_match m;
         assert_int_equal(edit_match_find(&m, text, edit.old_text, NULL), PI_OK);
@@ -391,6 +387,26 @@ static void test_any_edit(void **state)
         outcome_finish(&o);
     }
     assert_true(done > 1000);
+}
+
+static void test_miss_in_a_large_text(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    while (text.len < EDIT_MISS_BYTES + 1000) {
+        buf_adds(&text,
+                 "a long line that has nothing in common with what is asked for\n");
+    }
+    buf_adds(&text, "x\n\tcall_it(1);\n");
+    struct edit_request edit = {sv_of("    call_it(1);"), sv_of("")};
+    struct outcome o = run(buf_sv(&text), &edit, 1);
+    assert_non_null(strstr(buf_cstr(&o.plan.problem), "indentation"));
+    char line[40];
+    snprintf(line, sizeof(line), "line %zu ",
+             edit_line_number(buf_sv(&text), text.len) - 1);
+    assert_non_null(strstr(buf_cstr(&o.plan.problem), line));
+    outcome_finish(&o);
+    buf_finish(&text);
 }
 
 int main(void)
@@ -416,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_miss_case),
         cmocka_unit_test(test_miss_in_part),
         cmocka_unit_test(test_miss_similar),
+        cmocka_unit_test(test_miss_in_a_large_text),
         cmocka_unit_test(test_any_edit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
