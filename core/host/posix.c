@@ -174,25 +174,33 @@ out:
 /* --------------------------------------------------------------------------- apply -- */
 
 // A file that may not be written is not replaced either, though its folder would let us.
-static enum pi_status check_writable(const char *path, mode_t mode, struct pi_error *err)
+static enum pi_status check_writable(const char *path, const struct stat *st,
+                                     struct pi_error *err)
 {
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) {
         return PI_OK;
     }
-    if (errno == EROFS) {
+    switch (errno) {
+    case EROFS:
         return error_set(err, PI_DENIED,
                          "%s lies on a read-only file system. Nothing was changed.",
                          path);
+    case EACCES:
+        return error_set(err, PI_DENIED,
+                         "no permission to write %s: it is read-only for this user (mode "
+                         "%04o, owner %u). Nothing was changed; ask the user before "
+                         "changing its mode.",
+                         path, (unsigned)(st->st_mode & 07777), (unsigned)st->st_uid);
+    case EPERM:
+        return error_set(err, PI_DENIED,
+                         "no permission to write %s: it is marked immutable. Nothing was "
+                         "changed; ask the user.",
+                         path);
+    case ENOENT:
+        return disk_stale(path, err);
+    default:
+        return error_errno(err, errno, "cannot look at %s", path);
     }
-    if (errno == EACCES || errno == EPERM) {
-        return error_set(
-            err, PI_DENIED,
-            "no permission to write %s: it is read-only (mode %04o). Nothing "
-            "was changed; ask the user before changing its mode.",
-            path, (unsigned)(mode & 07777));
-    }
-    return errno == ENOENT ? disk_stale(path, err)
-                           : error_errno(err, errno, "cannot look at %s", path);
 }
 
 static enum pi_status change_file(const struct disk_change *c, struct file_stamp *after,
@@ -207,7 +215,7 @@ static enum pi_status change_file(const struct disk_change *c, struct file_stamp
     struct file_stamp now = file_stamp_of(&st);
     status = file_stamp_eq(&now, &c->stamp) ? PI_OK : disk_stale(c->path, err);
     if (status == PI_OK) {
-        status = check_writable(c->path, st.st_mode, err);
+        status = check_writable(c->path, &st, err);
     }
     if (status == PI_OK) {
         struct pi_error cause = {0};
