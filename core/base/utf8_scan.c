@@ -1,6 +1,5 @@
 #include "base/utf8_scan.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,37 +15,25 @@ static size_t wanted(unsigned char lead)
     return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-// The second byte decides about overlong forms, surrogates and U+110000.
-static bool second_fits(unsigned char lead, unsigned char second)
+size_t utf8_scan_one(struct sv s, enum utf8_kind *kind)
 {
-    unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    return second >= low && second <= high;
-}
-
-static inline size_t scan_one(const unsigned char *p, size_t n, enum utf8_kind *kind)
-{
+    const unsigned char *p = (const unsigned char *)s.p;
     size_t want = wanted(p[0]);
     *kind = want ? UTF8_GOOD : UTF8_BAD;
     if (want < 2) {
         return 1;
     }
     for (size_t i = 1; i < want; i++) {
-        if (i == n) {
+        if (i == s.n) {
             *kind = UTF8_CUT;
             return i;
         }
-        if (i == 1 ? !second_fits(p[0], p[1]) : (p[i] & 0xc0) != 0x80) {
+        if (i == 1 ? !utf8_second_fits(p[0], p[1]) : !utf8_continues(p[i])) {
             *kind = UTF8_BAD;
             return i;
         }
     }
     return want;
-}
-
-size_t utf8_scan_one(struct sv s, enum utf8_kind *kind)
-{
-    return scan_one((const unsigned char *)s.p, s.n, kind);
 }
 
 static size_t ascii_run(const unsigned char *p, size_t n)
@@ -75,9 +62,8 @@ size_t utf8_scan_run(struct sv s)
             i += ascii_run(p + i, s.n - i);
             continue;
         }
-        enum utf8_kind kind;
-        size_t len = scan_one(p + i, s.n - i, &kind);
-        if (kind != UTF8_GOOD) {
+        size_t len = utf8_scan_wide(p + i, s.n - i);
+        if (len == 0) {
             break;
         }
         i += len;

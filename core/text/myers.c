@@ -180,7 +180,7 @@ static void compare(const struct search *s, struct box b)
         struct box head = {.x0 = b.x0, .x1 = p.x, .y0 = b.y0, .y1 = p.y};
         struct box tail = {.x0 = p.x, .x1 = b.x1, .y0 = p.y, .y1 = b.y1};
         if (size_of(&head) == 0 || size_of(&tail) == 0) {
-            mark(s, &b);
+            mark(s, &b); // no progress; must not become an endless loop
             return;
         }
         bool head_first = size_of(&head) < size_of(&tail);

@@ -64,9 +64,9 @@ static size_t plain_ascii(const unsigned char *p, size_t n)
 }
 
 // U+0080 to U+009F, the control characters beyond ASCII.
-static bool is_c1(const char *p)
+static bool is_c1(const unsigned char *p)
 {
-    return (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0;
+    return p[0] == 0xc2 && p[1] < 0xa0;
 }
 
 // The length of the start of s that needs no thought: no control characters but TAB and
@@ -76,13 +76,14 @@ static size_t plain_run(struct sv s)
     const unsigned char *p = (const unsigned char *)s.p;
     size_t i = plain_ascii(p, s.n);
     while (i < s.n && p[i] >= 0x80) {
-        enum utf8_kind kind;
-        size_t len = utf8_scan_one(sv_from(s, i), &kind);
-        if (kind != UTF8_GOOD || is_c1(s.p + i)) {
+        size_t len = utf8_scan_wide(p + i, s.n - i);
+        if (len == 0 || is_c1(p + i)) {
             break;
         }
         i += len;
-        i += plain_ascii(p + i, s.n - i);
+        if (i < s.n && p[i] < 0x80) {
+            i += plain_ascii(p + i, s.n - i);
+        }
     }
     return i;
 }
@@ -254,12 +255,9 @@ static void start(struct term *t, unsigned char state)
     t->csi_number = 0;
 }
 
-static void control(struct term *t, struct buf *out, unsigned char c)
+static void control(struct term *t, unsigned char c)
 {
     switch (c) {
-    case '\n':
-        end_line(t, out);
-        break;
     case '\r':
         t->column = 0;
         break;
@@ -338,7 +336,7 @@ static size_t step_odd(struct term *t, struct buf *out, struct sv s)
 {
     unsigned char c = (unsigned char)s.p[0];
     if (c < 0x80) {
-        control(t, out, c);
+        control(t, c);
         return 1;
     }
     enum utf8_kind kind;

@@ -8,9 +8,11 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "oom.h"
 
@@ -111,6 +113,35 @@ static void test_json_build(void **state)
     }
 }
 
+// A secret that could not be remembered, or a line that could not be cleaned, must not be
+// written.
+static void test_log_rather_loses_lines_than_secrets(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pi-test-oom-log-XXXXXX";
+    char got[1000];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        struct log *l = NULL;
+        oom_start(n);
+        enum pi_status status = log_open(&l, path, NULL);
+        log_redact(l, "the-secret");
+        log_line(l, "a line with the-secret inside");
+        failed = oom_stop();
+        assert_int_equal(status, l ? PI_OK : PI_NOMEM);
+        log_close(l);
+        ssize_t len = pread(fd, got, sizeof got, 0);
+        assert_true(len >= 0);
+        assert_null(len ? memmem(got, (size_t)len, "the-secret", 10) : NULL);
+        assert_int_equal(len > 0, !failed);
+        assert_int_equal(ftruncate(fd, 0), 0);
+    }
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_json_parse_and_write),
         cmocka_unit_test(test_json_build),
+        cmocka_unit_test(test_log_rather_loses_lines_than_secrets),
     };
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = oom_malloc, .free_fn = free});
     return cmocka_run_group_tests(tests, NULL, NULL);
