@@ -193,6 +193,14 @@ static void add_notes(struct buf *out, const struct read_text *t, size_t replace
         begin_note(out, &first);
         buf_addf(out, "[No file has exactly this name; this is %s]", t->target->path);
     }
+    if (t->target->leftover) {
+        begin_note(out, &first);
+        buf_addf(
+            out,
+            "[An earlier change of this file was interrupted; it may be half written. "
+            "Its content before that change is in %s]",
+            t->target->leftover);
+    }
 }
 
 static struct json *cut_json(const struct read_text *t, const struct page *p)

@@ -58,6 +58,16 @@ static void test_empty_file(void **state)
     expect_error(f, "{\"path\":\"e\",\"offset\":2}", "e is empty");
 }
 
+static void test_interrupted_change(void **state)
+{
+    struct tool_fixture *f = *state;
+    fixture_put(f, "a.txt", SV("one\nha"));
+    fixture_put(f, ".a.txt.pi-restore", SV("one\ntwo\n"));
+    assert_true(read_file(f, "{\"path\":\"a.txt\"}"));
+    assert_contains(f, "one\nha\n\n[An earlier change of this file was interrupted");
+    assert_contains(f, "/.a.txt.pi-restore]");
+}
+
 static void test_pages(void **state)
 {
     struct tool_fixture *f = *state;
@@ -315,12 +325,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_whole_file),  TEST(test_empty_file),     TEST(test_pages),
-        TEST(test_odd_numbers), TEST(test_line_cap),       TEST(test_byte_cap),
-        TEST(test_huge_line),   TEST(test_quoted_command), TEST(test_large_file),
-        TEST(test_encodings),   TEST(test_late_nul),       TEST(test_binary),
-        TEST(test_not_files),   TEST(test_names),          TEST(test_restricted),
-        TEST(test_buffer),
+        TEST(test_whole_file), TEST(test_empty_file),  TEST(test_interrupted_change),
+        TEST(test_pages),      TEST(test_odd_numbers), TEST(test_line_cap),
+        TEST(test_byte_cap),   TEST(test_huge_line),   TEST(test_quoted_command),
+        TEST(test_large_file), TEST(test_encodings),   TEST(test_late_nul),
+        TEST(test_binary),     TEST(test_not_files),   TEST(test_names),
+        TEST(test_restricted), TEST(test_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
