@@ -134,8 +134,10 @@ static enum pi_status record(struct tool_result *result, const struct editing *e
                              struct pi_error *err)
 {
     struct edit_lines lines = {0};
+    char *cwd = NULL; // the target's path is a real one
+    bool real = path_real(&cwd, e->call->context->cwd, NULL) == PI_OK;
     struct edit_diff diff = {
-        .path = path_relative(e->target->path, e->call->context->cwd),
+        .path = path_relative(e->target->path, real ? cwd : e->call->context->cwd),
         .text = buf_sv(&e->snapshot.text),
         .patch = e->snapshot.encoding == HOST_BYTES,
     };
@@ -151,6 +153,7 @@ static enum pi_status record(struct tool_result *result, const struct editing *e
     if (st == PI_OK && !tool_result_changed(result, &change)) {
         st = error_nomem(err);
     }
+    free(cwd);
     return st;
 }
 

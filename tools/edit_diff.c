@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "edit_match.h"
 #include "text/diff.h"
 #include "text/utf8.h"
 
@@ -32,11 +33,7 @@ static void windows_finish(struct windows *w)
 
 static size_t count_lf(struct sv s)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        n += s.p[i] == '\n';
-    }
-    return n;
+    return edit_line_number(s, s.n) - 1;
 }
 
 static size_t lines_above(struct sv text, size_t at, size_t lines)

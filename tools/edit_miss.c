@@ -436,8 +436,8 @@ static void tell_alike(struct buf *out, const struct search *s)
         }
         bool same = alike(s, line, i, IGNORE_ALL);
         unsigned found = same ? differences(s, line, i) : 0;
-        if (same && found == 0) {
-            continue;
+        if (same && !(found & ~(unsigned)IGNORE_SIGNS)) {
+            continue; // this would have been overlooked
         }
         buf_addf(out, " The closest place begins at line %zu; ", best->line);
         buf_addf(out, "line %zu differs", best->line + i);

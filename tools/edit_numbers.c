@@ -55,7 +55,10 @@ struct edit_numbers edit_numbers_look(struct sv text)
         struct sv rest = sv_from(line, p.len);
         bool next = seen.lines == 0 ||
                     (p.number == last.number + 1 && p.separator == last.separator);
-        seen.lines++;
+        if (seen.lines++ == 0) {
+            seen.first = p.number;
+            seen.colon = p.separator == ':';
+        }
         seen.numbered += p.len > 0;
         seen.counting = seen.counting && p.len > 0 && next;
         seen.spaced =

@@ -16,6 +16,8 @@ struct edit_numbers {
     size_t lines, numbered;
     bool counting; // all numbered, with one separator, each one more than the one before
     bool spaced;   // behind all numbers stands a blank or nothing
+    bool colon;    // "12:", which is also the look of other texts
+    size_t first;  // the first number
 };
 
 struct edit_numbers edit_numbers_look(struct sv text);

@@ -54,6 +54,26 @@ static enum pi_status say_ambiguous(struct planning *p, const struct item *item)
     return PI_INVALID;
 }
 
+// "\\n" and the like as two characters come from texts that were escaped twice.
+static bool escaped_twice(const struct planning *p, struct sv old)
+{
+    static const char from[] = "nrt\"'\\";
+    static const char to[] = "\n\r\t\"'\\";
+    struct buf plain = {0};
+    struct edit_match match = {0};
+    for (size_t i = 0; i < old.n; i++) {
+        bool escape = old.p[i] == '\\' && i + 1 < old.n;
+        const char *sign = escape ? memchr(from, old.p[i + 1], sizeof(from) - 1) : NULL;
+        buf_addc(&plain, sign ? to[sign - from] : old.p[i]);
+        i += sign != NULL;
+    }
+    bool found = plain.len < old.n && buf_ok(&plain) &&
+                 edit_match_find(&match, p->text, buf_sv(&plain), NULL) == PI_OK &&
+                 match.count > 0;
+    buf_finish(&plain);
+    return found;
+}
+
 static enum pi_status say_missing(struct planning *p, const struct item *item)
 {
     struct buf *out = &p->plan->problem;
@@ -66,11 +86,17 @@ static enum pi_status say_missing(struct planning *p, const struct item *item)
                  " It seems to be copied with line numbers; they are not part of the "
                  "file, leave them out.");
     }
+    if (escaped_twice(p, item->old)) {
+        buf_adds(out, " It is there with real line breaks, tabs or quotes: the text was "
+                      "escaped twice. Nothing was changed.");
+        return PI_INVALID;
+    }
     edit_miss_explain(out, p->text, item->old);
-    buf_adds(out, p->text.n > 0
-                      ? " Nothing was changed. oldText must be text of the file "
-                        "as it is now; read it again if in doubt."
-                      : "");
+    if (p->text.n > 0) {
+        buf_adds(out, sv_ends(buf_sv(out), sv_of("\n")) ? "" : " ");
+        buf_adds(out, "Nothing was changed. oldText must be text of the file as it is "
+                      "now; read it again if in doubt.");
+    }
     return PI_INVALID;
 }
 
@@ -97,9 +123,13 @@ static enum pi_status say_mixed_numbers(struct planning *p, const struct item *i
     return PI_INVALID;
 }
 
-static bool whole_lines(struct sv text, const struct edit_match *m)
+// Listings show whole lines. "12:" might be something else unless it is the line's
+// number.
+static bool fits_listing(struct sv text, const struct edit_match *m,
+                         const struct edit_numbers *numbers)
 {
-    return m->count > 0 && (m->start == 0 || text.p[m->start - 1] == '\n');
+    return m->count > 0 && (m->start == 0 || text.p[m->start - 1] == '\n') &&
+           (!numbers->colon || numbers->first == edit_line_number(text, m->start));
 }
 
 // Tries oldText without the line numbers in front of its lines, first with what follows
@@ -113,7 +143,8 @@ static enum pi_status find_without_numbers(struct planning *p, struct item *item
     }
     struct edit_match match = {0};
     bool blank = false;
-    for (int try = 0; try < (of_old.spaced ? 2 : 1) && !whole_lines(p->text, &match);
+    for (int try = 0;
+         try < (of_old.spaced ? 2 : 1) && !fits_listing(p->text, &match, &of_old);
          try++) {
         blank = try == 1;
         buf_clear(&item->old_memory);
@@ -127,7 +158,7 @@ static enum pi_status find_without_numbers(struct planning *p, struct item *item
             return st;
         }
     }
-    if (!whole_lines(p->text, &match)) {
+    if (!fits_listing(p->text, &match, &of_old)) {
         return PI_OK;
     }
     struct edit_numbers of_new = edit_numbers_look(item->new_text);

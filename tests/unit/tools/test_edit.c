@@ -96,6 +96,20 @@ static void test_patch_applies(void **state)
                 "\"\"}]}");
 }
 
+static void test_patch_names_the_file_below_a_linked_folder(void **state)
+{
+    struct tool_fixture *f = *state;
+    put(f, "a.txt", "1\n");
+    char *link = fixture_path(f, "link");
+    assert_int_equal(symlink(".", link), 0);
+    f->context.cwd = link;
+    assert_true(edit(f, "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"1\",\"newText\":"
+                        "\"2\"}]}"));
+    assert_true(sv_starts(sv_of(json_get_str(f->result.details, "patch")),
+                          sv_of("--- a/a.txt\n+++ b/a.txt\n")));
+    free(link);
+}
+
 static void test_no_patch_of_other_encodings(void **state)
 {
     struct tool_fixture *f = *state;
@@ -401,6 +415,7 @@ int main(void)
         TEST(test_edits_a_file),
         TEST(test_details),
         TEST(test_patch_applies),
+        TEST(test_patch_names_the_file_below_a_linked_folder),
         TEST(test_no_patch_of_other_encodings),
         TEST(test_text_that_the_encoding_cannot_hold),
         TEST(test_all_or_nothing),

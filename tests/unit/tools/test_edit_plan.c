@@ -283,7 +283,8 @@ static void test_line_numbers_never_reach_the_file(void **state)
             "1 | def a():\n    return 2", "line numbers");
     REFUSED("def a():\n", "1 | def b():\n2 |     return 1", "x", "line numbers");
     REFUSED("xdef a():\n", "1|def a():", "1|def b():", "line numbers");
-    REFUSED("a\nb\n", "1|a\n3|b", "1|a\n3|c", "Could not find"); // not a listing
+    REFUSED("x: y\nweb\n", "80: web", "80: api", "Could not find"); // not line 80
+    REFUSED("a\nb\n", "1|a\n3|b", "1|a\n3|c", "Could not find");    // not a listing
 }
 
 static void test_miss_indentation(void **state)
@@ -294,6 +295,21 @@ static void test_miss_indentation(void **state)
     REFUSED("if x:\n\ta()\n\tb()\n", "if x:\n  a()\n  b()\n", "", "line 2",
             "indentation");
     REFUSED("\tsize  =  3\n", "    size = 3", "", "indentation", "inside the line");
+}
+
+static void test_miss_escaped_twice(void **state)
+{
+    (void)state;
+    REFUSED("a\n\tb \"c\"\n", "a\\n\\tb \\\"c\\\"", "x", "escaped twice");
+    REFUSED("a\nc\n", "a\\nb", "x", "No line");
+}
+
+// What would have been overlooked is not the reason.
+static void test_miss_beside_signs(void **state)
+{
+    (void)state;
+    REFUSED("a = “x”\nb  = 1\n", "a = \"x\"\nb = 1", "x",
+            "line 2 differs in white space");
 }
 
 static void test_miss_case(void **state)
@@ -429,6 +445,8 @@ int main(void)
         cmocka_unit_test(test_line_numbers),
         cmocka_unit_test(test_line_numbers_never_reach_the_file),
         cmocka_unit_test(test_miss_indentation),
+        cmocka_unit_test(test_miss_escaped_twice),
+        cmocka_unit_test(test_miss_beside_signs),
         cmocka_unit_test(test_miss_case),
         cmocka_unit_test(test_miss_in_part),
         cmocka_unit_test(test_miss_similar),
