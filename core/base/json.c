@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <cjson/cJSON.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,22 @@ static struct json *wrap(cJSON *n)
     return (struct json *)n;
 }
 
+// The library reads numbers with the decimal point of the thread's locale, or rather with
+// its first byte; with the C locale it is a dot. json_scan let the text pass, so that
+// only memory can be missing when this returns NULL.
+static cJSON *parse_checked(const struct buf *text)
+{
+    locale_t dot = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!dot) {
+        return NULL;
+    }
+    locale_t before = uselocale(dot);
+    cJSON *tree = cJSON_ParseWithLengthOpts(buf_cstr(text), text->len + 1, NULL, 1);
+    uselocale(before);
+    freelocale(dot);
+    return tree;
+}
+
 enum pi_status json_parse(struct json **out, struct sv text, unsigned *repairs,
                           struct pi_error *err)
 {
@@ -38,9 +55,8 @@ enum pi_status json_parse(struct json **out, struct sv text, unsigned *repairs,
                             : error_nomem(err);
         goto out;
     }
-    cJSON *tree = cJSON_ParseWithLengthOpts(buf_cstr(&copy), copy.len + 1, NULL, 1);
+    cJSON *tree = parse_checked(&copy);
     if (!tree) {
-        // The scan let the text pass, so only memory can have been missing.
         status = error_nomem(err);
         goto out;
     }

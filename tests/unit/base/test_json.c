@@ -7,6 +7,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,14 +310,49 @@ static void test_every_prefix(void **state)
     json_destroy(parse(text, NULL));
 }
 
-static void test_locale_with_another_decimal_point(void **state)
+// Programs around the library may set a locale whose decimal point is no dot, in some
+// even one of two bytes.
+static void check_in_locale(const char *name, const char *command)
 {
-    (void)state;
-    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) {
+    if (system(command) != 0 || !setlocale(LC_NUMERIC, name)) {
+        setlocale(LC_NUMERIC, "C");
         skip();
     }
-    check_round("[0.5,1.25e-7]", "[0.5,1.25e-07]");
+    char half[8];
+    snprintf(half, sizeof half, "%.1f", 0.5);
+    assert_string_not_equal(half, "0.5");
+    check_round("[0.5,1.25e-7,-1.5e300,3]", "[0.5,1.25e-07,-1.5e+300,3]");
+    snprintf(half, sizeof half, "%.1f", 0.5);
+    assert_string_not_equal(half, "0.5"); // it is still the locale of the program
     setlocale(LC_NUMERIC, "C");
+}
+
+static void test_decimal_comma(void **state)
+{
+    (void)state;
+    check_in_locale("de_DE.UTF-8",
+                    "localedef -i de_DE -f UTF-8 $LOCPATH/de_DE.UTF-8 2>&1");
+}
+
+static void test_decimal_point_of_two_bytes(void **state)
+{
+    (void)state;
+    check_in_locale("ps_AF.UTF-8",
+                    "localedef -i ps_AF -f UTF-8 $LOCPATH/ps_AF.UTF-8 2>&1");
+}
+
+static int make_locale_folder(void **state)
+{
+    char name[] = "/tmp/pi-test-json-XXXXXX";
+    char *folder = mkdtemp(name);
+    *state = folder ? strdup(folder) : NULL;
+    return *state ? setenv("LOCPATH", *state, 1) : -1;
+}
+
+static int remove_locale_folder(void **state)
+{
+    free(*state);
+    return system("rm -rf \"$LOCPATH\"") == 0 ? unsetenv("LOCPATH") : -1;
 }
 
 int main(void)
@@ -339,7 +375,10 @@ int main(void)
         cmocka_unit_test(test_pretty),
         cmocka_unit_test(test_large_string),
         cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_locale_with_another_decimal_point),
+        cmocka_unit_test_setup_teardown(test_decimal_comma, make_locale_folder,
+                                        remove_locale_folder),
+        cmocka_unit_test_setup_teardown(test_decimal_point_of_two_bytes,
+                                        make_locale_folder, remove_locale_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
