@@ -191,6 +191,13 @@ static bool in_word(struct json_prefix *s, char c)
     return true;
 }
 
+// json_parse passes over one, too.
+static bool is_byte_order_mark(const struct json_prefix *s, char c)
+{
+    return s->state == AT_VALUE && s->depth == 0 && s->offset < 3 &&
+           c == "\xEF\xBB\xBF"[s->offset];
+}
+
 static bool take(struct json_prefix *s, char c)
 {
     switch (s->state) {
@@ -207,7 +214,7 @@ static bool take(struct json_prefix *s, char c)
     default:
         break;
     }
-    if (is_space(c)) {
+    if (is_space(c) || is_byte_order_mark(s, c)) {
         return true;
     }
     switch (s->state) {

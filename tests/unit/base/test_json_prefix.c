@@ -106,7 +106,8 @@ static void depth_has_an_end(void **state)
 static void whole_values(void **state)
 {
     (void)state;
-    static const char *const whole[] = {"{}", " [1] ", "12", "\"a\"", "null", "1e5\n"};
+    static const char *const whole[] = {"{}",    " [1] ",         "12", "\"a\"", "null",
+                                        "1e5\n", "\xEF\xBB\xBF{}"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         struct json_prefix scan = {0};
         assert_true(json_prefix_feed(&scan, sv_of(whole[i])));
