@@ -1,5 +1,6 @@
 #include "oom.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
 
-static size_t left; // allocations until one fails; 0: none will
-static bool failed;
+// Atomic, since tools run on threads of their own.
+static atomic_size_t left; // allocations until one fails; 0: none will
+static atomic_bool failed;
 
 void oom_start(size_t n)
 {
@@ -29,7 +31,10 @@ bool oom_stop(void)
 
 static bool fails_now(void)
 {
-    if (left == 0 || --left > 0) {
+    size_t n = left;
+    while (n > 0 && !atomic_compare_exchange_weak(&left, &n, n - 1)) {
+    }
+    if (n != 1) {
         return false;
     }
     failed = true;
