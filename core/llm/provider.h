@@ -3,14 +3,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "llm/llm.h"
+#include "llm/model.h"
 
-/** A model that can be asked. Owned by whoever filled it; strings borrowed. */
-struct model {
-    const char *id;
-    const char *api;
-    const char *provider;
-    const char *source; // replay: path of the file of turns
-};
+struct http;
 
 /** A tool as the model sees it. */
 struct tool_schema {
@@ -27,6 +22,13 @@ struct llm_request {
     size_t failed; // answers of the conversation that failed and are not in messages
     const struct tool_schema *tools;
     size_t tools_len;
+
+    // How to ask. What a provider does not need stays zero.
+    struct http *http;            // the agent thread's connections
+    const char *api_key;          // resolved; NULL = none
+    enum thinking_level thinking; // supported by the model
+    const char *session_id;
+    int64_t idle_timeout_ms; // without a byte; 0 = none
 };
 
 enum llm_event_type {
