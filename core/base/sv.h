@@ -48,6 +48,13 @@ static inline bool sv_ends(struct sv a, struct sv suffix)
     return a.n >= suffix.n && sv_eq(sv_from(a, a.n - suffix.n), suffix);
 }
 
+/** The slice of n bytes from byte `from` on; both are clamped to a. */
+static inline struct sv sv_sub(struct sv a, size_t from, size_t n)
+{
+    struct sv rest = sv_from(a, from);
+    return sv_make(rest.p, n < rest.n ? n : rest.n);
+}
+
 /**
  * Takes the next line off *rest: without its LF, but with a CR before it. False when
  * *rest was empty. A final LF ends the last line, it does not start another.

@@ -77,7 +77,7 @@ static enum pi_status output_add(struct output *o, struct sv bytes, struct pi_er
     }
     size_t skip = at < o->from ? o->from - at : 0;
     size_t end = o->at > o->to ? o->to - at : bytes.n;
-    bytes = sv_make(bytes.p + skip, end - skip);
+    bytes = sv_sub(bytes, skip, end - skip);
     if (bytes.n >= SMALL) {
         return output_large(o, bytes, err);
     }
@@ -106,7 +106,7 @@ enum pi_status disk_write(const struct disk_change *c, int fd, size_t from, size
     size_t at = 0;
     for (size_t i = 0; i < c->len && status == PI_OK; i++) {
         const struct host_change *change = &c->changes[i];
-        status = output_add(&o, sv_make(c->old.p + at, change->offset - at), err);
+        status = output_add(&o, sv_sub(c->old, at, change->offset - at), err);
         if (status == PI_OK) {
             status = output_add(&o, change->text, err);
         }

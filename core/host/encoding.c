@@ -147,7 +147,7 @@ static bool stays_eight_bit(struct sv text, const struct host_change *changes, s
     struct tally t = {0};
     size_t at = 0;
     for (size_t i = 0; i < len; i++) {
-        count_bytes(&t, sv_make(text.p + at, changes[i].offset - at));
+        count_bytes(&t, sv_sub(text, at, changes[i].offset - at));
         at = changes[i].offset + changes[i].length;
     }
     count_bytes(&t, sv_from(text, at));
@@ -183,7 +183,7 @@ static enum pi_status check_eight_bit(struct sv text, const struct host_change *
     for (size_t i = 0; i < len && !adds; i++) {
         const struct host_change *c = &changes[i];
         adds = !is_ascii(c->text) &&
-               adds_characters(c->text, sv_make(text.p + c->offset, c->length));
+               adds_characters(c->text, sv_sub(text, c->offset, c->length));
     }
     if (adds && stays_eight_bit(text, changes, len)) {
         return error_set(err, PI_INVALID,
@@ -228,8 +228,8 @@ static enum pi_status map_changes(struct encoded *e, const struct host_snapshot 
     size_t at = 0, mapped = 0;
     for (size_t i = 0; i < len; i++) {
         struct host_change c = keep_mark(changes[i]);
-        mapped += encoded_length(sv_make(text.p + at, c.offset - at));
-        size_t length = encoded_length(sv_make(text.p + c.offset, c.length));
+        mapped += encoded_length(sv_sub(text, at, c.offset - at));
+        size_t length = encoded_length(sv_sub(text, c.offset, c.length));
         size_t before = e->texts.len;
         encoding_encode(&e->texts, snapshot->encoding, c.text);
         e->own[i] = (struct host_change){

@@ -85,7 +85,7 @@ enum pi_status host_changed_text(struct buf *out, struct sv text,
         if (c->offset < at || c->offset > text.n || c->length > text.n - c->offset) {
             return PI_INVALID;
         }
-        buf_add(out, text.p + at, c->offset - at);
+        buf_addsv(out, sv_sub(text, at, c->offset - at));
         buf_addsv(out, c->text);
         at = c->offset + c->length;
     }

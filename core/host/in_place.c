@@ -83,7 +83,8 @@ static enum pi_status put_back(const struct disk_change *c, int fd)
     size_t first = disk_first(c);
     enum pi_status status = seek(fd, first, NULL);
     if (status == PI_OK) {
-        status = file_write(fd, c->old.p + first, c->old.n - first, NULL);
+        struct sv rest = sv_from(c->old, first);
+        status = file_write(fd, rest.p, rest.n, NULL);
     }
     if (status == PI_OK) {
         status = set_size(fd, c->old.n, NULL);
