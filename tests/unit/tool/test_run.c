@@ -398,11 +398,10 @@ static void reads_run_side_by_side_and_results_keep_their_order(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "read", "{\"key\":\"x\",\"ms\":80,\"say\":\"slow\"}");
+    add(&b, "a", "read", "{\"key\":\"x\",\"ms\":250,\"say\":\"slow\"}");
     add(&b, "b", "read", "{\"key\":\"x\",\"say\":\"fast\"}");
     assert_true(pump(&b, 2000));
-    assert_string_equal(buf_cstr(&box.order), "a+ b+ b- a- ");
-    assert_string_equal(buf_cstr(&b.events), "a( b( b) a) ");
+    assert_order(buf_cstr(&b.events), "b)", "a)");
     assert_int_equal(run_len(b.run), 2);
     assert_string_equal(run_call(b.run, 0)->id, "a");
     assert_string_equal(text_of(&b, 0), "slow");
@@ -415,7 +414,7 @@ static void failures_before_the_start_end_at_once(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "par", "{\"ms\":60}");
+    add(&b, "a", "par", "{\"ms\":250}");
     add(&b, "b", "nothing", "{}");
     add(&b, "c", "par", "{\"ms\":\"many\"}");
     add(&b, "d", "par", "{\"updates\":2}");
@@ -434,7 +433,7 @@ static void changes_of_one_file_run_in_call_order(void **state)
     struct bed b;
     bed_create(&b, true);
     // The first is planned last: the others must wait for its key.
-    add(&b, "a", "edit", "{\"file\":\"x\",\"plan_ms\":40,\"ms\":20}");
+    add(&b, "a", "edit", "{\"file\":\"x\",\"plan_ms\":40,\"ms\":250}");
     add(&b, "b", "edit", "{\"key\":\"x\",\"ms\":20}");
     add(&b, "c", "edit", "{\"key\":\"y\",\"ms\":1}");
     add(&b, "d", "edit", "{\"key\":\"x\"}");
@@ -451,7 +450,7 @@ static void a_read_after_a_change_of_the_same_file_sees_it(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "edit", "{\"key\":\"x\",\"plan_ms\":30,\"ms\":30}");
+    add(&b, "a", "edit", "{\"key\":\"x\",\"plan_ms\":30,\"ms\":250}");
     add(&b, "b", "read", "{\"key\":\"x\"}");
     add(&b, "c", "read", "{\"key\":\"y\"}");
     add(&b, "d", "edit", "{\"key\":\"y\"}");
@@ -489,7 +488,7 @@ static void a_parallel_tool_without_a_plan_is_no_barrier(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "par", "{\"ms\":50}");
+    add(&b, "a", "par", "{\"ms\":250}");
     add(&b, "b", "par", "{}");
     add(&b, "c", "edit", "{\"key\":\"x\"}");
     assert_true(pump(&b, 2000));
@@ -503,14 +502,14 @@ static void reads_do_not_wait_for_a_plan_that_hangs(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "edit", "{\"key\":\"x\",\"plan_ms\":600}");
+    add(&b, "a", "edit", "{\"key\":\"x\",\"plan_ms\":1200}");
     add(&b, "b", "read", "{\"key\":\"y\"}");
     add(&b, "c", "edit", "{\"key\":\"y\"}");
     int64_t then = clock_mono_ms();
-    assert_false(pump(&b, 350));
+    assert_false(pump(&b, 700));
     assert_string_equal(buf_cstr(&box.order), "b+ b- ");
-    assert_true(pump(&b, 2000));
-    assert_true(clock_mono_ms() - then < 1500);
+    assert_true(pump(&b, 3000));
+    assert_true(clock_mono_ms() - then >= 1200);
     assert_order(buf_cstr(&box.order), "b-", "a+");
     bed_destroy(&b);
 }
@@ -520,8 +519,8 @@ static void without_barriers_only_files_keep_an_order(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, false);
-    add(&b, "a", "bash", "{\"ms\":150}");
-    add(&b, "b", "seq", "{\"ms\":150}");
+    add(&b, "a", "bash", "{\"ms\":400}");
+    add(&b, "b", "seq", "{\"ms\":400}");
     add(&b, "c", "edit", "{\"key\":\"x\",\"plan_ms\":30,\"ms\":20}");
     add(&b, "d", "edit", "{\"key\":\"x\"}");
     add(&b, "e", "edit", "{\"key\":\"y\"}");
@@ -614,7 +613,7 @@ static void a_question_blocks_only_what_must_wait(void **state)
     add(&b, "c", "edit", "{\"key\":\"y\"}");
     add(&b, "d", "edit", "{\"key\":\"x\"}");
     add(&b, "e", "bash", "{}");
-    assert_false(pump(&b, 60));
+    assert_false(pump(&b, 300));
     assert_string_equal(buf_cstr(&box.order), "b+ b- c+ c- ");
     assert_has(buf_cstr(&b.events), "a? ");
     run_answer(b.run, "zzz", true, NULL);
@@ -634,7 +633,7 @@ static void a_refused_call_tells_the_reason(void **state)
     b.asks = "ab";
     add(&b, "a", "read", "{}");
     add(&b, "b", "read", "{}");
-    assert_false(pump(&b, 30));
+    assert_false(pump(&b, 200));
     run_answer(b.run, "a", false, "use the other file");
     run_answer(b.run, "b", false, NULL);
     assert_true(pump(&b, 2000));
@@ -652,7 +651,7 @@ static void abort_withdraws_a_question(void **state)
     bed_create(&b, true);
     b.asks = "a";
     add(&b, "a", "read", "{}");
-    assert_false(pump(&b, 30));
+    assert_false(pump(&b, 200));
     cancel_set(b.cancel);
     assert_true(pump(&b, 1000));
     assert_string_equal(buf_cstr(&b.events), "a? a?? a( a)! ");
@@ -670,7 +669,7 @@ static void abort_ends_what_runs_and_starts_nothing_more(void **state)
     bed_create(&b, true);
     add(&b, "a", "bash", "{\"ms\":10000}");
     add(&b, "b", "edit", "{\"key\":\"x\"}");
-    b.abort_at_ms = clock_mono_ms() + 40;
+    b.abort_at_ms = clock_mono_ms() + 200;
     assert_true(pump(&b, 2000));
     assert_string_equal(buf_cstr(&box.order), "a+ a! ");
     assert_has(text_of(&b, 0), "Operation aborted");
@@ -684,9 +683,9 @@ static void one_call_can_be_aborted_alone(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, false);
-    add_after(&b, "a", "bash", "{\"ms\":10000}", 60);
+    add_after(&b, "a", "bash", "{\"ms\":10000}", 200);
     add_after(&b, "b", "edit", "{\"key\":\"x\"}", 0);
-    add_after(&b, "c", "bash", "{\"ms\":120}", 100000);
+    add_after(&b, "c", "bash", "{\"ms\":300}", 100000);
     assert_true(pump(&b, 2000));
     assert_true(run_result(b.run, 0)->is_error);
     assert_has(text_of(&b, 1), "Aborted before it ran");
@@ -700,13 +699,13 @@ static void a_thread_that_does_not_hear_is_left_to_itself(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "edit", "{\"key\":\"x\",\"deaf\":true,\"ms\":500}");
-    add(&b, "b", "read", "{\"key\":\"y\",\"deaf\":true,\"ms\":500}");
-    add(&b, "c", "read", "{\"plan_ms\":500}");
-    b.abort_at_ms = clock_mono_ms() + 50;
+    add(&b, "a", "edit", "{\"key\":\"x\",\"deaf\":true,\"ms\":1500}");
+    add(&b, "b", "read", "{\"key\":\"y\",\"deaf\":true,\"ms\":1500}");
+    add(&b, "c", "read", "{\"plan_ms\":1500}");
+    b.abort_at_ms = clock_mono_ms() + 200;
     int64_t then = clock_mono_ms();
     assert_true(pump(&b, 2000));
-    assert_in_range(clock_mono_ms() - then, 240, 400);
+    assert_in_range(clock_mono_ms() - then, 390, 1200);
     assert_has(text_of(&b, 0), "file system does not respond");
     assert_has(text_of(&b, 0), "change of x may still be made");
     assert_has(text_of(&b, 1), "file system does not respond");
@@ -731,8 +730,8 @@ static void late_notes_do_nothing(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "read", "{\"deaf\":true,\"ms\":300}");
-    b.abort_at_ms = clock_mono_ms();
+    add(&b, "a", "read", "{\"deaf\":true,\"ms\":500}");
+    b.abort_at_ms = clock_mono_ms() + 100;
     assert_true(pump(&b, 2000));
     for (int i = 0; i < 1000 && atomic_load(&box.holds) > 0; i++) {
         nap(NULL, 1);
@@ -760,11 +759,11 @@ static void a_thread_inside_the_kernel_outlives_its_runner(void **state)
     struct bed b;
     bed_create(&b, true);
     add(&b, "a", "read", args);
-    assert_false(pump(&b, 30));
+    assert_false(pump(&b, 200));
     int64_t then = clock_mono_ms();
     run_destroy(b.run);
     b.run = NULL;
-    assert_in_range(clock_mono_ms() - then, 190, 350);
+    assert_in_range(clock_mono_ms() - then, 190, 1000);
     assert_int_equal(atomic_load(&box.holds), 1);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -778,8 +777,8 @@ static void destroy_gives_commands_their_grace(void **state)
     (void)state;
     struct bed b;
     bed_create(&b, true);
-    add(&b, "a", "bash", "{\"deaf\":true,\"ms\":300}");
-    assert_false(pump(&b, 30));
+    add(&b, "a", "bash", "{\"deaf\":true,\"ms\":400}");
+    assert_false(pump(&b, 200));
     run_destroy(b.run);
     b.run = NULL;
     assert_has(buf_cstr(&box.order), "a-");
@@ -795,7 +794,7 @@ static void waits_for_the_file_in_other_runners(void **state)
     assert_int_equal(mutation_enter(&ticket, "x", NULL), PI_OK);
     bed_create(&b, true);
     add(&b, "a", "edit", "{\"key\":\"x\"}");
-    assert_false(pump(&b, 50));
+    assert_false(pump(&b, 200));
     assert_string_equal(buf_cstr(&box.order), "");
     assert_string_equal(buf_cstr(&b.events), "a( ");
     mutation_leave(ticket);
