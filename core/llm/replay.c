@@ -189,7 +189,8 @@ static void fill_text(struct buf *out, const struct json *block)
         buf_adds(out, text);
     } else if (repeated) {
         struct sv unit = sv_of(json_get_str(repeated, "s"));
-        for (double n = json_get_num(repeated, "n", 0); n > 0; n--) {
+        double times = json_get_num(repeated, "n", 0);
+        for (size_t n = times > 0 && times < 1e9 ? (size_t)times : 0; n > 0; n--) {
             buf_addsv(out, unit);
         }
     } else if (json_get(call, "arguments")) {
