@@ -4,104 +4,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <dirent.h>
 #include <errno.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 
-#include "host/host.h"
-#include "scratch.h"
-
-static char *dir;
-
-static int setup(void **state)
-{
-    (void)state;
-    dir = scratch_make();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_remove(dir);
-    return 0;
-}
-
-// A file that is looked at and changed.
-struct work {
-    struct host_target target;
-    struct host_snapshot snapshot;
-    struct host_applied applied;
-    struct pi_error err;
-};
-
-static void work_finish(struct work *w)
-{
-    host_target_finish(&w->target);
-    host_snapshot_finish(&w->snapshot);
-    host_applied_finish(&w->applied);
-}
-
-static void work_resolve(struct work *w, const char *name)
-{
-    *w = (struct work){0};
-    assert_int_equal(host_resolve(&w->target, scratch_path(dir, name), name, &w->err),
-                     PI_OK);
-}
-
-static enum pi_status work_snapshot(struct work *w, const char *name)
-{
-    struct host *h = host_posix();
-    work_resolve(w, name);
-    return h->ops->snapshot(h, &w->target, &w->snapshot, NULL, &w->err);
-}
-
-static enum pi_status work_apply(struct work *w, const struct host_change *changes,
-                                 size_t len)
-{
-    struct host *h = host_posix();
-    return h->ops->apply(h, &w->target, &w->snapshot, changes, len, NULL, &w->applied,
-                         NULL, &w->err);
-}
-
-// Replaces the first `from` in the text by `to`.
-static enum pi_status work_replace(struct work *w, const char *from, const char *to)
-{
-    const char *text = buf_cstr(&w->snapshot.text);
-    const char *at = strstr(text, from);
-    assert_non_null(at);
-    struct host_change c = {(size_t)(at - text), strlen(from), sv_of(to)};
-    return work_apply(w, &c, 1);
-}
-
-static enum pi_status edit(const char *name, const char *from, const char *to,
-                           struct pi_error *err)
-{
-    struct work w;
-    enum pi_status status = work_snapshot(&w, name);
-    if (status == PI_OK) {
-        status = work_replace(&w, from, to);
-        assert_int_equal(w.applied.saved, status == PI_OK);
-    }
-    if (err) {
-        *err = w.err;
-    }
-    work_finish(&w);
-    return status;
-}
-
-static int entries(void)
-{
-    DIR *d = opendir(dir);
-    int n = 0;
-    for (struct dirent *e; (e = readdir(d));) {
-        n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
-    }
-    closedir(d);
-    return n;
-}
+#include "host_work.h"
 
 /* ------------------------------------------------------------------------- resolve -- */
 
@@ -498,31 +405,6 @@ static void test_stale_by_content(void **state)
 
 /* --------------------------------------------------------------------- permissions -- */
 
-// The test's own temporary folder is closed to others.
-static int setup_open(void **state)
-{
-    (void)state;
-    dir = scratch_make_in("/tmp");
-    scratch_check(chmod(dir, 0777) == 0, dir);
-    return 0;
-}
-
-// Runs in a child as an ordinary user; the result of body is its exit status.
-static int as_nobody(int (*body)(void))
-{
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
-            _exit(90);
-        }
-        _exit(body());
-    }
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 91;
-}
-
 static int edit_read_only(void)
 {
     struct pi_error err = {0};
@@ -538,7 +420,7 @@ static void test_read_only(void **state)
     (void)state;
     scratch_text(dir, "ro", "a\n");
     scratch_check(chmod(scratch_path(dir, "ro"), 0444) == 0, dir);
-    assert_int_equal(as_nobody(edit_read_only), 0);
+    assert_int_equal(work_as_nobody(edit_read_only), 0);
     assert_true(scratch_holds(dir, "ro", "a\n"));
     assert_int_equal(entries(), 1);
 }
@@ -561,7 +443,7 @@ static void test_folder_not_writable(void **state)
     scratch_text(dir, "f", "alpha\n");
     scratch_check(chmod(path, 0666) == 0 && chmod(dir, 0555) == 0, dir);
     stat(path, &before);
-    int status = as_nobody(edit_f);
+    int status = work_as_nobody(edit_f);
     stat(path, &after);
     scratch_check(chmod(dir, 0777) == 0, dir);
     assert_int_equal(status, PI_OK);
@@ -581,152 +463,11 @@ static void test_owner_that_cannot_be_kept(void **state)
     scratch_text(dir, "f", "alpha\n");
     scratch_check(chmod(path, 0666) == 0, path);
     stat(path, &before);
-    assert_int_equal(as_nobody(edit_f), PI_OK);
+    assert_int_equal(work_as_nobody(edit_f), PI_OK);
     stat(path, &after);
     assert_true(scratch_holds(dir, "f", "beta\n"));
     assert_true(before.st_ino == after.st_ino && after.st_uid == 0);
     assert_int_equal(entries(), 1);
-}
-
-/* ------------------------------------------------------------------------ encoding -- */
-
-static void test_utf16(void **state)
-{
-    (void)state;
-    struct work w;
-    // U+FEFF a U+1F600 LF z
-    static const char le[] = "\xFF\xFE"
-                             "a\0\x3D\xD8\x00\xDE\n\0z\0";
-    static const char changed[] = "\xFF\xFE"
-                                  "a\0\x3D\xD8\x00\xDE\xE9\0\x3D\xD8\x01\xDE\n\0y\0";
-    scratch_write(dir, "f", le, sizeof le - 1);
-    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
-    assert_int_equal(w.snapshot.encoding, HOST_UTF16_LE);
-    assert_string_equal(buf_cstr(&w.snapshot.text), "\xEF\xBB\xBF"
-                                                    "a\xF0\x9F\x98\x80\nz");
-    struct host_change c[] = {{8, 0, sv_of("\xC3\xA9\xF0\x9F\x98\x81")},
-                              {9, 1, sv_of("y")}};
-    struct host_change inside = {6, 0, sv_of("x")}, bad = {3, 0, sv_of("\xFF")};
-    assert_int_equal(work_apply(&w, &inside, 1), PI_INVALID);
-    assert_int_equal(work_apply(&w, &bad, 1), PI_INVALID);
-    assert_int_equal(work_apply(&w, c, 2), PI_OK);
-    size_t n = 0;
-    char *got = scratch_read(dir, "f", &n);
-    assert_int_equal(n, sizeof changed - 1);
-    assert_memory_equal(got, changed, n);
-    free(got);
-    work_finish(&w);
-}
-
-static void check_be(const char *text, size_t offset, size_t length, const char *expected,
-                     size_t expected_len)
-{
-    struct work w;
-    scratch_write(dir, "f", "\xFE\xFF\0a\0b", 6);
-    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
-    assert_int_equal(w.snapshot.encoding, HOST_UTF16_BE);
-    struct host_change c = {offset, length, sv_of(text)};
-    assert_int_equal(work_apply(&w, &c, 1), PI_OK);
-    size_t n = 0;
-    char *got = scratch_read(dir, "f", &n);
-    assert_int_equal(n, expected_len);
-    assert_memory_equal(got, expected, n);
-    free(got);
-    work_finish(&w);
-}
-
-static void test_utf16_keeps_its_mark(void **state)
-{
-    (void)state;
-    check_be("x", 4, 1, "\xFE\xFF\0a\0x", 6);
-    check_be("x", 0, 5, "\xFE\xFF\0x", 4);
-    check_be("\xEF\xBB\xBFx", 0, 5, "\xFE\xFF\0x", 4);
-    check_be("x", 0, 0, "\xFE\xFF\0x\0a\0b", 8);
-    check_be("x", 3, 0, "\xFE\xFF\0x\0a\0b", 8);
-    check_be("", 0, 5, "\xFE\xFF", 2);
-}
-
-static void test_utf16_that_is_none(void **state)
-{
-    (void)state;
-    static const struct sv cases[] = {
-        {"\xFF\xFE\x61", 3},           // odd
-        {"\xFF\xFE\x3D\xD8", 4},       // high surrogate at the end
-        {"\xFF\xFE\x3D\xD8\x61\0", 6}, // ... before a letter
-        {"\xFF\xFE\x00\xDE", 4},       // low surrogate
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct work w;
-        scratch_write(dir, "f", cases[i].p, cases[i].n);
-        assert_int_equal(work_snapshot(&w, "f"), PI_UNSUPPORTED);
-        assert_non_null(strstr(w.err.message, "UTF-16"));
-        assert_int_equal(w.snapshot.text.len, 0);
-        work_finish(&w);
-    }
-}
-
-static void test_eight_bit(void **state)
-{
-    (void)state;
-    struct pi_error err = {0};
-    scratch_text(dir, "f", "caf\xE9\nna\xEFve\nplain\n");
-    assert_int_equal(edit("f", "plain", "\xC3\xA9t\xC3\xA9", &err), PI_INVALID);
-    assert_non_null(strstr(err.message, "8-bit"));
-    assert_int_equal(edit("f", "plain", "ascii", NULL), PI_OK);
-    assert_true(scratch_holds(dir, "f", "caf\xE9\nna\xEFve\nascii\n"));
-    // When nothing of the old encoding stays, there is nothing to mix with.
-    assert_int_equal(edit("f", "caf\xE9\nna\xEFve", "caf\xC3\xA9", NULL), PI_OK);
-    assert_true(scratch_holds(dir, "f", "caf\xC3\xA9\nascii\n"));
-    // One stray byte does not make another encoding of a file that is UTF-8 otherwise.
-    scratch_text(dir, "g", "caf\xC3\xA9 \xE2\x86\x92 \xFF\nplain\n");
-    assert_int_equal(edit("g", "plain", "\xC3\xA9t\xC3\xA9", NULL), PI_OK);
-    // Characters that stood there already may stay.
-    scratch_text(dir, "h", "\xE9\xE9\xE9 \xC3\xA9 x\n");
-    assert_int_equal(edit("h", "\xC3\xA9 x", "\xC3\xA9 y", NULL), PI_OK);
-    assert_int_equal(edit("h", "y", "\xC3\xA8", NULL), PI_INVALID);
-}
-
-/* --------------------------------------------------------------------- safety copy -- */
-
-static void test_leftover(void **state)
-{
-    (void)state;
-    struct work w;
-    scratch_text(dir, "f", "half");
-    scratch_text(dir, ".f.pi-restore", "the old content");
-    assert_int_equal(work_snapshot(&w, "f"), PI_CONFLICT);
-    assert_non_null(strstr(w.err.message, scratch_path(dir, ".f.pi-restore")));
-    assert_non_null(strstr(w.err.message, "cp --"));
-    assert_string_equal(w.target.leftover, scratch_path(dir, ".f.pi-restore"));
-    work_finish(&w);
-    // Equal to the file: of no use, and removed.
-    scratch_text(dir, ".f.pi-restore", "half");
-    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
-    assert_null(w.target.leftover);
-    assert_int_equal(entries(), 1);
-    work_finish(&w);
-}
-
-static void test_copy_in_use(void **state)
-{
-    (void)state;
-    struct work w;
-    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    scratch_text(dir, "f", "half");
-    scratch_check(link(scratch_path(dir, "f"), scratch_path(dir, "twin")) == 0, "link");
-    scratch_text(dir, ".f.pi-restore", "the old content");
-    int fd = open(scratch_path(dir, ".f.pi-restore"), O_RDWR | O_CLOEXEC);
-    scratch_check(fcntl(fd, F_OFD_SETLK, &l) == 0, "lock");
-    assert_int_equal(work_snapshot(&w, "f"), PI_OK);
-    assert_null(w.target.leftover);
-    assert_int_equal(work_replace(&w, "half", "whole"), PI_STALE);
-    assert_true(scratch_holds(dir, "f", "half"));
-    close(fd);
-    assert_int_equal(work_replace(&w, "half", "whole"), PI_CONFLICT);
-    assert_true(scratch_holds(dir, "f", "half"));
-    assert_true(scratch_holds(dir, ".f.pi-restore", "the old content"));
-    assert_int_equal(entries(), 3);
-    work_finish(&w);
 }
 
 /* --------------------------------------------------------------------------- other -- */
@@ -745,7 +486,7 @@ static void test_changed_text(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, work_setup, work_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_resolve),
         TEST(test_resolve_loop),
@@ -766,16 +507,11 @@ int main(void)
         TEST(test_long_name),
         TEST(test_stale),
         TEST(test_stale_by_content),
-        cmocka_unit_test_setup_teardown(test_read_only, setup_open, teardown),
-        cmocka_unit_test_setup_teardown(test_folder_not_writable, setup_open, teardown),
+        cmocka_unit_test_setup_teardown(test_read_only, work_setup_open, work_teardown),
+        cmocka_unit_test_setup_teardown(test_folder_not_writable, setup_open,
+                                        work_teardown),
         cmocka_unit_test_setup_teardown(test_owner_that_cannot_be_kept, setup_open,
-                                        teardown),
-        TEST(test_utf16),
-        TEST(test_utf16_keeps_its_mark),
-        TEST(test_utf16_that_is_none),
-        TEST(test_eight_bit),
-        TEST(test_leftover),
-        TEST(test_copy_in_use),
+                                        work_teardown),
         TEST(test_changed_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
