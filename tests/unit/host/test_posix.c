@@ -508,9 +508,9 @@ int main(void)
         TEST(test_stale),
         TEST(test_stale_by_content),
         cmocka_unit_test_setup_teardown(test_read_only, work_setup_open, work_teardown),
-        cmocka_unit_test_setup_teardown(test_folder_not_writable, setup_open,
+        cmocka_unit_test_setup_teardown(test_folder_not_writable, work_setup_open,
                                         work_teardown),
-        cmocka_unit_test_setup_teardown(test_owner_that_cannot_be_kept, setup_open,
+        cmocka_unit_test_setup_teardown(test_owner_that_cannot_be_kept, work_setup_open,
                                         work_teardown),
         TEST(test_changed_text),
     };
