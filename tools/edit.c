@@ -24,6 +24,7 @@ struct editing {
     struct edit_plan plan;
     struct host_change *changes; // of the plan
     struct host_applied applied;
+    bool unseen; // somebody changed the file since the model saw it
 };
 
 static void forget_try(struct editing *e)
@@ -71,6 +72,25 @@ static enum pi_status take_snapshot(struct editing *e, struct pi_error *err)
     return st;
 }
 
+static bool is_hashed(const struct editing *e)
+{
+    return e->snapshot.origin.buffer || e->snapshot.text.len <= HASHED_MAX;
+}
+
+// Lines that the edit does not touch may be others than the model remembers.
+static void look_for_unseen(struct editing *e)
+{
+    struct file_memory *memory = e->call->context->memory;
+    if (!memory) {
+        return;
+    }
+    struct sv text = buf_sv(&e->snapshot.text);
+    uint64_t hash = is_hashed(e) ? file_hash(FILE_HASH_START, text.p, text.n) : 0;
+    const struct file_stamp *stamp =
+        e->snapshot.origin.buffer ? NULL : &e->snapshot.stamp;
+    e->unseen = file_memory_peek(memory, e->target->key, stamp, hash) == MEMORY_CHANGED;
+}
+
 static enum pi_status apply(struct editing *e, struct pi_error *err)
 {
     e->changes = edit_changes_list(&e->plan.changes);
@@ -90,7 +110,11 @@ static enum pi_status try_edit(struct editing *e, struct pi_error *err)
         st = edit_plan_make(&e->plan, buf_sv(&e->snapshot.text), e->target->shown,
                             e->edits, e->len, e->call->cancel, err);
     }
-    return st == PI_OK ? apply(e, err) : st;
+    if (st == PI_OK) {
+        look_for_unseen(e);
+        st = apply(e, err);
+    }
+    return st;
 }
 
 // The changes as they ended up.
@@ -104,17 +128,17 @@ static const struct host_change *final_changes(const struct editing *e, size_t *
     return e->changes;
 }
 
-// What the model made it has seen.
+// What the model made it has seen, but not what others made of the rest of the file.
 static void remember(const struct editing *e)
 {
     struct file_memory *memory = e->call->context->memory;
     bool buffer = e->snapshot.origin.buffer;
-    if (!memory) {
+    if (!memory || e->unseen) {
         return;
     }
     struct sv text = buf_sv(&e->snapshot.text);
     uint64_t hash = 0;
-    if (buffer || text.n <= HASHED_MAX) {
+    if (is_hashed(e)) {
         size_t len, at = 0;
         const struct host_change *changes = final_changes(e, &len);
         hash = FILE_HASH_START;
@@ -165,6 +189,11 @@ static enum pi_status say(struct tool_result *result, const struct editing *e,
              e->target->shown);
     if (e->applied.in_editor && !e->applied.saved) {
         buf_adds(&text, " (unsaved changes in the editor buffer; not saved)");
+    }
+    if (e->unseen) {
+        buf_adds(&text,
+                 "\n[The file had been changed since you last saw it, outside of what "
+                 "you edited. Read it again before you rely on the rest.]");
     }
     if (e->applied.changes) {
         buf_adds(&text, "\n[The editor altered the text while it took it over, for "

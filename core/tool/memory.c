@@ -85,7 +85,7 @@ void file_memory_saw(struct file_memory *m, const char *key, const char *path,
     seen_destroy(old);
 }
 
-static enum memory_verdict compare(struct seen *s, const struct file_stamp *stamp,
+static enum memory_verdict compare(const struct seen *s, const struct file_stamp *stamp,
                                    uint64_t hash)
 {
     bool same_stamp = s->on_disk && stamp && file_stamp_eq(&s->stamp, stamp);
@@ -106,6 +106,16 @@ enum memory_verdict file_memory_check(struct file_memory *m, const char *key,
         verdict = compare(s, stamp, hash);
         set_state(s, stamp, hash != 0 ? hash : verdict == MEMORY_SAME ? s->hash : 0);
     }
+    pthread_mutex_unlock(&m->lock);
+    return verdict;
+}
+
+enum memory_verdict file_memory_peek(struct file_memory *m, const char *key,
+                                     const struct file_stamp *stamp, uint64_t hash)
+{
+    pthread_mutex_lock(&m->lock);
+    const struct seen *s = map_get(&m->files, sv_of(key));
+    enum memory_verdict verdict = s ? compare(s, stamp, hash) : MEMORY_UNKNOWN;
     pthread_mutex_unlock(&m->lock);
     return verdict;
 }

@@ -38,6 +38,10 @@ void file_memory_saw(struct file_memory *m, const char *key, const char *path,
 enum memory_verdict file_memory_check(struct file_memory *m, const char *key,
                                       const struct file_stamp *stamp, uint64_t hash);
 
+/** The same question, asked without changing what counts as seen. */
+enum memory_verdict file_memory_peek(struct file_memory *m, const char *key,
+                                     const struct file_stamp *stamp, uint64_t hash);
+
 /**
  * After a command: files whose stamp differs now count as changed by the command, until
  * somebody changes them again. Blocks in stat.

@@ -391,6 +391,23 @@ static void test_editor_formats(void **state)
                         "--- a/e.txt\n+++ b/e.txt\n@@ -1,1 +1,2 @@\n-b\n+two\n+\n");
 }
 
+// An edit makes its own lines known, not those that somebody else changed meanwhile.
+static void test_unseen_changes_stay_unseen(void **state)
+{
+    struct tool_fixture *f = *state;
+    fixture_put(f, "a.txt", sv_of("one\ntwo\n"));
+    assert_true(fixture_call(f, &tool_read, "{\"path\":\"a.txt\"}"));
+    fixture_put(f, "a.txt", sv_of("users\ntwo\n"));
+    assert_true(fixture_call(f, &tool_edit,
+                             "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"two\","
+                             "\"newText\":\"2\"}]}"));
+    assert_contains(f, "changed since you last saw it");
+    const char *write = "{\"path\":\"a.txt\",\"content\":\"one\\n2\\n\"}";
+    assert_false(fixture_call(f, &tool_write, write));
+    fixture_expect(f, "a.txt", sv_of("users\n2\n"));
+    assert_true(fixture_call(f, &tool_write, write)); // refused once
+}
+
 static void test_huge_lines_are_not_shown(void **state)
 {
     struct tool_fixture *f = *state;
@@ -424,6 +441,7 @@ int main(void)
         TEST(test_link_stays),
         TEST(test_arguments_are_repaired),
         cmocka_unit_test(test_schema),
+        TEST(test_unseen_changes_stay_unseen),
         TEST(test_editor_not_saved),
         TEST(test_stale_is_planned_again),
         TEST(test_stale_and_gone),
