@@ -95,14 +95,18 @@ static bool set_changes(struct host_call *c, const struct host_change *changes,
     return true;
 }
 
-static bool fill_changes(struct host_call *c, const struct pi_host_answer *answer)
+// Without memory they count as made as sent: the change itself is made.
+static void fill_changes(struct host_call *c, const struct pi_host_answer *answer)
 {
     c->answer_changes = calloc(answer->changes_len + 1, sizeof *c->answer_changes);
     for (size_t i = 0; i < answer->changes_len; i++) {
         buf_add(&c->text, answer->changes[i].text, answer->changes[i].text_len);
     }
     if (!c->answer_changes || !buf_ok(&c->text)) {
-        return false;
+        free(c->answer_changes);
+        c->answer_changes = NULL;
+        buf_finish(&c->text);
+        return;
     }
     const char *at = buf_cstr(&c->text);
     for (size_t i = 0; i < answer->changes_len; i++) {
@@ -111,12 +115,10 @@ static bool fill_changes(struct host_call *c, const struct pi_host_answer *answe
         at += answer->changes[i].text_len;
     }
     c->answer_changes_len = answer->changes_len;
-    return true;
 }
 
 void host_call_fill(struct host_call *c, const struct pi_host_answer *answer)
 {
-    bool ok = true;
     c->answer_version = answer->version;
     c->unsaved = answer->unsaved;
     c->saved = answer->saved;
@@ -127,12 +129,11 @@ void host_call_fill(struct host_call *c, const struct pi_host_answer *answer)
                         *words ? words : pi_status_name(answer->status));
     } else if (c->op != PI_HOST_APPLY) {
         buf_add(&c->text, answer->text, answer->text_len);
-        ok = buf_ok(&c->text);
+        if (!buf_ok(&c->text)) {
+            c->status = error_nomem(&c->error);
+        }
     } else if (answer->changes) {
-        ok = fill_changes(c, answer);
-    }
-    if (!ok) {
-        c->status = error_nomem(&c->error);
+        fill_changes(c, answer);
     }
 }
 

@@ -51,7 +51,8 @@ void host_call_unref(struct host_call *c);
 
 /**
  * Copies the face's answer into the call; called by the mailbox when it settles one. A
- * failed copy settles it as PI_NOMEM.
+ * text that cannot be copied settles it as PI_NOMEM; a change was made all the same, only
+ * how the face altered it is lost.
  */
 void host_call_fill(struct host_call *c, const struct pi_host_answer *answer);
 
