@@ -245,7 +245,7 @@ static void test_timeout_keeps_output(void **state)
     f->request.timeout_s = 0.2;
     expect(f, "echo one; sleep 30; echo two", PROCESS_TIMED_OUT, 0);
     assert_string_equal(text(f), "one\n");
-    assert_in_range(f->ms, 190, 1000);
+    assert_in_range(f->ms, 190, 1900);
     f->request.timeout_s = 1e300;
     expect(f, "echo x", PROCESS_EXITED, 0);
     f->request.timeout_s = -1;
@@ -290,7 +290,7 @@ static void test_abort(void **state)
     expect(f, "trap 'echo bye; exit' TERM; echo hi; sleep 30 & wait", PROCESS_ABORTED, 0);
     pthread_join(thread, NULL);
     assert_string_equal(text(f), "hi\nbye\n");
-    assert_in_range(f->ms, 190, 400);
+    assert_in_range(f->ms, 190, 1500);
     expect(f, "echo never", PROCESS_ABORTED, 0);
     assert_string_equal(text(f), "");
 }
@@ -302,7 +302,7 @@ static void test_abort_becomes_urgent(void **state)
     pthread_create(&thread, NULL, cancel_twice, f->cancel);
     expect(f, "trap '' TERM; while :; do sleep 0.05; done", PROCESS_ABORTED, 0);
     pthread_join(thread, NULL);
-    assert_in_range(f->ms, 600, 1100);
+    assert_in_range(f->ms, 600, 1900);
 }
 
 static void test_abort_of_a_flood(void **state)
@@ -312,7 +312,7 @@ static void test_abort_of_a_flood(void **state)
     pthread_create(&thread, NULL, cancel_soon, f->cancel);
     expect(f, "while :; do echo x; done", PROCESS_ABORTED, 0);
     pthread_join(thread, NULL);
-    assert_in_range(f->ms, 190, 500);
+    assert_in_range(f->ms, 190, 1500);
 }
 
 static void test_stopped_shell_can_be_ended(void **state)
@@ -320,7 +320,7 @@ static void test_stopped_shell_can_be_ended(void **state)
     struct fixture *f = *state;
     f->request.timeout_s = 0.2;
     expect(f, "kill -STOP $$", PROCESS_TIMED_OUT, 0);
-    assert_in_range(f->ms, 190, 600);
+    assert_in_range(f->ms, 190, 1500);
 }
 
 static void test_closed_output_is_not_the_end(void **state)
@@ -375,7 +375,7 @@ static void test_quiet_background(void **state)
     struct fixture *f = *state;
     assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
     expect(f, "sleep 40 > /dev/null 2>&1 & echo $! > bg", PROCESS_EXITED, 0);
-    assert_true(f->ms < 90);
+    assert_true(f->ms < 900);
     assert_int_equal(f->result.left, 1);
     assert_false(f->result.left_may_write);
     expect(f, "true", PROCESS_EXITED, 0);
@@ -404,7 +404,8 @@ static void test_ended_jobs_are_let_go(void **state)
     assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
     expect(f, "sleep 0.2 > /dev/null 2>&1 &", PROCESS_EXITED, 0);
     int with_one = open_files();
-    usleep(400 * 1000);
+    siginfo_t info;
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
     expect(f, "sleep 40 > /dev/null 2>&1 &", PROCESS_EXITED, 0);
     assert_int_equal(open_files(), with_one);
     process_jobs_destroy(f->request.jobs);
@@ -418,7 +419,7 @@ static void test_killed_guard(void **state)
     struct fixture *f = *state;
     expect(f, "echo $$ > shell; echo before; kill -9 $PPID; sleep 30", PROCESS_LOST, 0);
     assert_string_equal(text(f), "before\n");
-    assert_in_range(f->ms, 0, 600);
+    assert_in_range(f->ms, 0, 1900);
     assert_true(dies(pid_in(f, "shell"), 500));
     expect(f, "kill -TERM $PPID; echo after", PROCESS_EXITED, 0);
     assert_string_equal(text(f), "after\n");
@@ -534,7 +535,7 @@ static void test_feed_is_called_again(void **state)
     struct fixture *f = *state;
     f->again = 20;
     expect(f, "echo x; sleep 0.3", PROCESS_EXITED, 0);
-    assert_in_range(f->empty_calls, 5, 16);
+    assert_in_range(f->empty_calls, 3, 30);
     f->empty_calls = 0;
     f->again = -1;
     expect(f, "echo x; sleep 0.1", PROCESS_EXITED, 0);
