@@ -7,25 +7,40 @@
 
 enum {
     SHOW_EVERY_MS = 100,
-    SHOW_BYTES = 32 * 1024,     // of one update
-    PENDING_BYTES = 512 * 1024, // interpreted when that many have come
-    SUFFIX_BYTES = 256 * 1024,  // of which this is looked at to skip the rest
-    FILLING_BYTES = 64 * 1024,  // plain text that fills the tail, its first line aside
-    TAIL_BYTES = 128 * 1024,    // kept, at least; more than what is ever shown
+    SHOW_BYTES = 32 * 1024,      // of one update
+    PENDING_BYTES = 1024 * 1024, // interpreted when that many have come
+    SUFFIX_BYTES = 256 * 1024,   // of which this is looked at to skip the rest
+    FILLING_BYTES = 64 * 1024,   // plain text that fills the tail, its first line aside
+    STEP_BYTES = 4096,
+    TAIL_BYTES = 128 * 1024, // kept, at least; more than what is ever shown
 };
 
+/** Adds up the eight bytes of x. */
+static size_t sum_bytes(uint64_t x)
+{
+    const uint64_t even = 0x00ff00ff00ff00ffU;
+    uint64_t pairs = (x & even) + (x >> 8 & even);
+    return (size_t)(pairs * 0x0001000100010001U >> 48);
+}
+
+// Eight bytes a step: memchr is slow when the lines are short.
 size_t output_count_lf(struct sv bytes)
 {
     const uint64_t lf = 0x0a0a0a0a0a0a0a0aU;
     const uint64_t low = 0x7f7f7f7f7f7f7f7fU;
+    const size_t most = 255; // that a byte can count
     size_t count = 0;
     size_t i = 0;
-    // Eight bytes a step: short lines would make memchr slow.
-    for (; i + 8 <= bytes.n; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes.p + i, 8);
-        word ^= lf;
-        count += (size_t)__builtin_popcountll(~(((word & low) + low) | word | low));
+    while (i + 8 <= bytes.n) {
+        uint64_t counts = 0;
+        for (size_t k = 0; k < most && i + 8 <= bytes.n; k++, i += 8) {
+            uint64_t word;
+            memcpy(&word, bytes.p + i, 8);
+            word ^= lf;
+            // The top bit of each byte that is zero now.
+            counts += ~(((word & low) + low) | word | low) >> 7;
+        }
+        count += sum_bytes(counts);
     }
     for (; i < bytes.n; i++) {
         count += bytes.p[i] == '\n';
@@ -173,8 +188,13 @@ static void show(struct output *o)
  */
 static bool fills_the_tail(struct sv s)
 {
-    if (output_count_lf(s) > TRUNCATE_MAX_LINES + 1) {
-        return true;
+    size_t lines = 0;
+    for (struct sv rest = s; rest.n > 0; rest = sv_from(rest, STEP_BYTES)) {
+        lines +=
+            output_count_lf(sv_make(rest.p, rest.n < STEP_BYTES ? rest.n : STEP_BYTES));
+        if (lines > TRUNCATE_MAX_LINES + 1) {
+            return true;
+        }
     }
     // Without these every printable byte is text.
     if (memchr(s.p, '\r', s.n) || memchr(s.p, '\033', s.n) || memchr(s.p, '\b', s.n)) {

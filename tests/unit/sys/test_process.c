@@ -282,6 +282,53 @@ static void *cancel_twice(void *data)
     return NULL;
 }
 
+/** Whether any process has this variable in its environment. */
+static bool marked_alive(const char *mark)
+{
+    char command[160];
+    snprintf(command, sizeof command,
+             "grep -sqz '^MARK=%s$' $(ls -d /proc/[0-9]*/environ | grep -v /$$/)", mark);
+    return system(command) == 0;
+}
+
+static void test_timeout_ends_a_crowd_that_goes_on_forking(void **state)
+{
+    struct fixture *f = *state;
+    char mark[32];
+    snprintf(mark, sizeof mark, "crowd-%d", (int)getpid());
+    assert_true(env_set(&f->env, "MARK", mark));
+    f->request.timeout_s = 0.3;
+    expect(f,
+           "trap '' TERM\n"
+           "while :; do (setsid sleep 30 &); (sleep 30 &); sleep 0.005; done > /dev/null "
+           "2>&1",
+           PROCESS_TIMED_OUT, 0);
+    assert_in_range(f->ms, 2200, 3400);
+    assert_false(marked_alive(mark));
+}
+
+static void test_no_descriptors_left(void **state)
+{
+    struct fixture *f = *state;
+    int before = open_files();
+    struct rlimit old;
+    getrlimit(RLIMIT_NOFILE, &old);
+    bool failed = false;
+    bool worked = false;
+    for (rlim_t limit = 5; limit < 40; limit++) {
+        const struct rlimit low = {.rlim_cur = limit, .rlim_max = old.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &low);
+        enum pi_status status = run(f, "exit 3");
+        setrlimit(RLIMIT_NOFILE, &old);
+        failed = failed || status == PI_IO;
+        worked = worked || (status == PI_OK && f->result.code == 3);
+        assert_true(status == PI_IO || (status == PI_OK && f->result.code == 3));
+        assert_int_equal(open_files(), before);
+    }
+    assert_true(failed);
+    assert_true(worked);
+}
+
 static void test_abort(void **state)
 {
     struct fixture *f = *state;
@@ -553,6 +600,8 @@ int main(void)
         TEST(test_what_cannot_start),
         TEST(test_timeout_keeps_output),
         TEST(test_timeout_ends_those_that_ignore_term_and_left_the_session),
+        TEST(test_timeout_ends_a_crowd_that_goes_on_forking),
+        TEST(test_no_descriptors_left),
         TEST(test_abort),
         TEST(test_abort_becomes_urgent),
         TEST(test_abort_of_a_flood),
