@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_prefix.h"
+
 enum { PROBLEMS_MAX = 20, SHOWN_MAX = 60 };
 
 /* Types */
@@ -86,11 +88,19 @@ static bool is_required(const struct json *schema, const char *key)
 
 /* Conversions */
 
+// The value of a string that holds JSON, also with the mistakes that models make in it.
 static struct json *parsed(const char *text, enum json_type type)
 {
     struct json *value = NULL;
-    if (text && json_parse(&value, sv_of(text), NULL, NULL) == PI_OK &&
-        json_type(value) == type) {
+    struct buf repaired = {0};
+    if (text && json_parse(&value, sv_of(text), NULL, NULL) != PI_OK) {
+        json_prefix_repair(&repaired, sv_of(text));
+        if (json_parse(&value, buf_sv(&repaired), NULL, NULL) != PI_OK) {
+            value = NULL;
+        }
+    }
+    buf_finish(&repaired);
+    if (json_type(value) == type) {
         return value;
     }
     json_destroy(value);
@@ -123,13 +133,26 @@ static struct json *to_string(const struct json *value)
     return string;
 }
 
-static struct json *to_array(const struct json *value)
+static bool items_may_be_strings(const struct json *schema)
 {
-    if (json_type(value) == JSON_NULL) {
-        return NULL;
+    const struct json *items = json_get(schema, "items");
+    const char *type = type_at(items, 0);
+    for (size_t i = 0; type; type = type_at(items, ++i)) {
+        if (strcmp(type, "string") == 0) {
+            return true;
+        }
     }
-    struct json *array = parsed(json_str(value), JSON_ARRAY);
-    if (array) {
+    return !json_get(items, "type");
+}
+
+static struct json *to_array(const struct json *value, const struct json *schema)
+{
+    const char *text = json_str(value);
+    struct json *array = parsed(text, JSON_ARRAY);
+    // A string that was meant to hold the array but cannot be read is no item of one.
+    bool meant = text && text[strspn(text, " \t\r\n")] == '[';
+    if (array || json_type(value) == JSON_NULL ||
+        (meant && !items_may_be_strings(schema))) {
         return array;
     }
     array = json_new_array();
@@ -145,16 +168,17 @@ static struct json *to_object(const struct json *value)
     return parsed(json_str(value), JSON_OBJECT);
 }
 
-static struct json *to_type(const struct json *value, const char *type)
+static struct json *to_type(const struct json *value, const char *type,
+                            const struct json *schema)
 {
     static const struct {
         const char *name;
         struct json *(*convert)(const struct json *);
     } table[] = {
         {"number", to_number}, {"integer", to_number}, {"boolean", to_boolean},
-        {"string", to_string}, {"array", to_array},    {"object", to_object},
+        {"string", to_string}, {"object", to_object},
     };
-    struct json *result = NULL;
+    struct json *result = strcmp(type, "array") == 0 ? to_array(value, schema) : NULL;
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         if (strcmp(type, table[i].name) == 0) {
             result = table[i].convert(value);
@@ -172,7 +196,7 @@ static void convert_type(struct json **value, const struct json *schema)
 {
     const char *type = fits_type(*value, schema) ? NULL : type_at(schema, 0);
     for (size_t i = 0; type; type = type_at(schema, ++i)) {
-        struct json *result = to_type(*value, type);
+        struct json *result = to_type(*value, type, schema);
         if (result) {
             json_destroy(*value);
             *value = result;

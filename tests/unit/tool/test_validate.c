@@ -183,6 +183,12 @@ static void arrays_and_objects_may_come_as_strings_or_alone(void **state)
         "{\"path\":\"a\",\"edits\":\"{\\\"oldText\\\":\\\"x\\\",\\\"newText\\\":"
         "\\\"y\\\"}\"}",
     };
+    assert_converts(
+        "{\"path\":\"a\",\"edits\":\"[{\\\"oldText\\\":\\\"x\ny\\\",\\\"newText\\\":"
+        "\\\"\\\\d\\\"}]\"}",
+        "{\"path\":\"a\",\"edits\":[{\"oldText\":\"x\\ny\",\"newText\":\"\\\\d\"}]}");
+    assert_problem("{\"path\":\"a\",\"edits\":\"[{oldText: 1\"}",
+                   "- edits: must be an array, but is the string");
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         assert_converts(
             forms[i],
