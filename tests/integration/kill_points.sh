@@ -31,6 +31,18 @@ same() { # FILE TEXT
     printf %s "$2" | cmp -s - "$1"
 }
 
+# The change: done 0, refused because of a copy 2, else 1; its words in $work/words.
+change() {
+    "${program[@]}" <"$work/request" >"$work/words" 2>&1
+    status=$?
+    if [ "${program[0]}" != "$APPLY_ONCE" ]; then
+        grep -q '"isError":false' "$work/words"
+        status=$?
+        [ "$status" = 0 ] || ! grep -q 'pi-restore' "$work/words" || status=2
+    fi
+    return "$status"
+}
+
 # Nothing but our own names may lie about.
 check_names() {
     for path in "$work/dir"/* "$work/dir"/.[!.]*; do
@@ -48,7 +60,7 @@ check_after_kill() {
         return
     fi
     same "$file" "$new" && return
-    "$APPLY_ONCE" "$file" "${args[@]}" 2>"$work/words"
+    change
     case $? in
     0)
         same "$file" "$new" || fail "the next change did not see the old content"
@@ -59,7 +71,7 @@ check_after_kill() {
         same "$copy" "$old" || fail "the copy does not hold the old content"
         grep -qF "$copy" "$work/words" || fail "the copy is not named: $(cat "$work/words")"
         cp -- "$copy" "$file" && rm -- "$copy"
-        "$APPLY_ONCE" "$file" "${args[@]}" || fail "no change after the copy was restored"
+        change || fail "no change after the copy was restored"
         same "$file" "$new" || fail "the change after that is not right"
         ;;
     *)
@@ -69,25 +81,24 @@ check_after_kill() {
     [ -z "$linked" ] || same "$work/dir/twin" "$new" || fail "the links came apart"
 }
 
-# The system calls of one whole run: name and number, from the first one that concerns the
-# folder on; before that the program is being loaded.
+# The system calls of one whole run: name and number within its thread, from the first one
+# that concerns the folder on; before that the program is being loaded.
 calls() {
     prepare
-    strace -f -o "$log" "$APPLY_ONCE" "$file" "${args[@]}" || exit 1
+    strace -f -o "$log" "${program[@]}" <"$work/request" >/dev/null || exit 1
     same "$file" "$new" || exit 1
     awk -v dir="$work/dir/" '
         { call = $2; sub(/\(.*/, "", call) }
-        index($0, "execve(") { next }
-        index($0, dir) { started = 1 }
-        call ~ /^[a-z][a-z0-9_]*$/ && ++count[call] && started && call !~ /^(brk|m.*map)$/ {
-            print call, count[call]
-        }' "$log"
+        index($0, "execve(") || call !~ /^[a-z][a-z0-9_]*$/ { next }
+        { count[$1, call]++ }
+        index($0, dir) { started[$1] = 1 }
+        started[$1] && call !~ /^(brk|m.*map|mprotect|futex|rt_sig.*)$/ {
+            print call, count[$1, call]
+        }' "$log" | sort -u
 }
 
-scenario() { # NAME LINKED FILE OLD NEW ARGUMENTS...
+scenario() { # NAME LINKED FILE OLD NEW: of $program
     name=$1 linked=$2 file=$work/dir/$3 old=$4 new=$5
-    shift 5
-    args=("$@")
     counted=$(calls) || {
         echo "$name: the change fails when nobody kills it" >&2
         exit 1
@@ -98,7 +109,7 @@ scenario() { # NAME LINKED FILE OLD NEW ARGUMENTS...
         # In a shell of its own, which keeps quiet about the death.
         (
             strace -f -o /dev/null -e "trace=$call" \
-                -e "inject=$call:signal=KILL:when=$n" "$APPLY_ONCE" "$file" "${args[@]}"
+                -e "inject=$call:signal=KILL:when=$n" "${program[@]}" <"$work/request"
             exit $?
         ) >/dev/null 2>&1
         [ $? -ne 137 ] || kills=$((kills + 1))
@@ -106,12 +117,32 @@ scenario() { # NAME LINKED FILE OLD NEW ARGUMENTS...
     done <<<"$counted"
 }
 
+apply_once() { # NAME LINKED FILE OLD NEW [FROM] TO
+    program=("$APPLY_ONCE" "$work/dir/$3" "${@:6}")
+    : >"$work/request"
+    scenario "${@:1:5}"
+}
+
+pi_tool() { # NAME LINKED FILE OLD NEW TOOL ARGUMENTS
+    program=("$PI" tool --jsonl)
+    printf '{"id":"0","tool":"%s","cwd":"/","args":{"path":"%s",%s}}\n' \
+        "$6" "$work/dir/$3" "$7" >"$work/request"
+    scenario "${@:1:5}"
+}
+
 long=$(printf 'line %d of a longer text\n' {1..400})
 longer=$(printf 'line %d of a text that takes several writes\n' {1..12000})
-scenario replace "" f "one two three" "one 2 three" two 2
-scenario grow linked f "one $longer" "1 and more $longer" one "1 and more"
-scenario shrink linked f "one $long two three" "one 2 three" "$long two" 2
-scenario create "" sub/new "" "text" "text"
+apply_once replace "" f "one two three" "one 2 three" two 2
+apply_once grow linked f "one $longer" "1 and more $longer" one "1 and more"
+apply_once shrink linked f "one $long two three" "one 2 three" "$long two" 2
+apply_once create "" sub/new "" "text" "text"
+if [ -n "${PI:-}" ]; then
+    edits='"edits":[{"oldText":"two","newText":"2"}]'
+    pi_tool "edit" "" f "one two three" "one 2 three" edit "$edits"
+    pi_tool "edit in place" linked f "one two $long" "one 2 $long" edit "$edits"
+    pi_tool "write" "" f "one two" "new text" write '"content":"new text"'
+    pi_tool "write a new file" "" sub/new "" "text" write '"content":"text"'
+fi
 
 echo "$runs runs, $kills killed, $recovered recovered from the copy"
 # Killing must have worked, also in the middle of writing in place.
