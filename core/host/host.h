@@ -100,17 +100,25 @@ struct host_ops {
                            struct host_origin *origin, struct file_stamp *stamp,
                            struct cancel *cancel, struct pi_error *err);
 
-    /** PI_CONFLICT when only the user can decide (buffer and disk both changed). */
+    /**
+     * PI_CONFLICT when only the user can decide: buffer and disk both changed, or a
+     * killed writer left a safety copy (safety.h; the message tells how to restore the
+     * file). PI_UNSUPPORTED: a UTF-16 mark before something else. PI_LIMIT: over 1 GiB.
+     * Others as for read; a missing file is no error but is_new.
+     */
     enum pi_status (*snapshot)(struct host *h, const struct host_target *target,
                                struct host_snapshot *out, struct cancel *cancel,
                                struct pi_error *err);
 
     /**
-     * Makes the changes if the snapshot still holds. PI_STALE: take a new snapshot and
-     * plan again. PI_CONFLICT, PI_DENIED, PI_IO, PI_INVALID (a change inside a character;
-     * text that the encoding cannot hold): nothing was changed. PI_ABORTED: nothing was
-     * changed unless applied->unconfirmed; then *hold was taken over and is released when
-     * the editor answers, otherwise it stays with the caller. hold may be NULL.
+     * Makes the changes if the snapshot still holds; on disk the file then has its old
+     * or its new content, whatever happens: it is replaced by rename, or, where that
+     * would lose links, owner or attributes, written in place with a safety copy.
+     * PI_STALE: take a new snapshot and plan again. PI_CONFLICT, PI_DENIED, PI_IO,
+     * PI_INVALID (a change inside a character; text that the encoding cannot hold):
+     * nothing was changed. PI_ABORTED: nothing was changed unless applied->unconfirmed;
+     * then *hold was taken over and is released when the editor answers, otherwise it
+     * stays with the caller. hold may be NULL.
      */
     enum pi_status (*apply)(struct host *h, const struct host_target *target,
                             const struct host_snapshot *snapshot,
