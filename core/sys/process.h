@@ -15,6 +15,8 @@
  * Installs no signal handler and waits for no process but the guard that it started, by
  * pidfd; how the command ended comes over a socket, so an ignored SIGCHLD does no harm.
  *
+ * Linux only: subreaper, pidfd, signalfd, memfd.
+ *
  * A command that kills the guard (kill -9 $PPID) gets PROCESS_LOST: its process group is
  * killed; what left the group by setsid before that is out of reach.
  */

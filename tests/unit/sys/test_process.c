@@ -1,173 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "process_fixture.h"
 
-#include <cmocka.h>
-
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/buf.h"
-#include "sys/clock.h"
-#include "sys/process.h"
-
-/** A run with its output. */
-struct fixture {
-    char dir[64];
-    struct env env;
-    struct process_request request;
-    struct buf output;
-    struct process_result result;
-    struct pi_error err;
-    struct cancel *cancel;
-    const char *log_path; // written by handover
-    int again;            // what feed returns
-    int empty_calls;
-    int64_t ms;
-};
-
-static int feed(void *data, struct sv bytes)
-{
-    struct fixture *f = data;
-    f->empty_calls += bytes.n == 0;
-    buf_addsv(&f->output, bytes);
-    return f->again;
-}
-
-static void handover(void *data)
-{
-    struct fixture *f = data;
-    FILE *log = f->log_path ? fopen(f->log_path, "w") : NULL;
-    if (log) {
-        fwrite(f->output.data, 1, f->output.len, log);
-        fclose(log);
-    }
-}
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    snprintf(f->dir, sizeof f->dir, "/tmp/pi-test-process-XXXXXX");
-    if (!f || !mkdtemp(f->dir) || env_copy(&f->env, NULL, NULL) != PI_OK) {
-        return -1;
-    }
-    f->again = -1;
-    f->request = (struct process_request){
-        .guard_path = getenv("PI_GUARD"),
-        .shell = "/bin/bash",
-        .cwd = f->dir,
-        .environment = &f->env,
-    };
-    *state = f;
-    return cancel_create(&f->cancel, NULL, NULL) == PI_OK ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", f->dir);
-    int rc = system(command);
-    env_finish(&f->env);
-    buf_finish(&f->output);
-    cancel_unref(f->cancel);
-    free(f);
-    return rc;
-}
-
-static enum pi_status run(struct fixture *f, const char *command)
-{
-    const struct process_sink sink = {.feed = feed, .handover = handover, .data = f};
-    f->request.command = command;
-    buf_clear(&f->output);
-    int64_t start = clock_mono_ms();
-    enum pi_status status =
-        process_run(&f->request, &sink, f->cancel, &f->result, &f->err);
-    f->ms = clock_mono_ms() - start;
-    return status;
-}
-
-/** Runs and expects this end. */
-static void expect(struct fixture *f, const char *command, enum process_end end, int code)
-{
-    enum pi_status status = run(f, command);
-    if (status != PI_OK) {
-        fail_msg("%s: %s", command, f->err.message);
-    }
-    assert_int_equal(f->result.end, end);
-    assert_int_equal(f->result.code, code);
-}
-
-static const char *text(const struct fixture *f)
-{
-    return buf_cstr(&f->output);
-}
-
-static bool alive(pid_t pid)
-{
-    char path[64];
-    char line[256] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t n = read(fd, line, sizeof line - 1);
-    close(fd);
-    const char *paren = n > 0 ? strrchr(line, ')') : NULL;
-    return paren && paren[2] != 'Z' && paren[2] != 'X';
-}
-
-static bool dies(pid_t pid, int wait_ms)
-{
-    int64_t until = clock_mono_ms() + wait_ms;
-    while (alive(pid) && clock_mono_ms() < until) {
-        usleep(5000);
-    }
-    return !alive(pid);
-}
-
-/** The number that a command left in a file of the fixture. */
-static pid_t pid_in(const struct fixture *f, const char *name)
-{
-    char path[128];
-    int pid = 0;
-    snprintf(path, sizeof path, "%s/%s", f->dir, name);
-    for (int i = 0; i < 400 && pid == 0; i++) {
-        FILE *file = fopen(path, "r");
-        if (file) {
-            char line[32] = "";
-            pid = fgets(line, sizeof line, file) ? (int)strtol(line, NULL, 10) : 0;
-            fclose(file);
-        }
-        if (pid == 0) {
-            usleep(5000);
-        }
-    }
-    assert_true(pid > 0);
-    return pid;
-}
-
-static int open_files(void)
-{
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    while (readdir(dir)) {
-        count++;
-    }
-    closedir(dir);
-    return count;
-}
 
 static void test_output_and_code(void **state)
 {
@@ -377,90 +215,6 @@ static void test_closed_output_is_not_the_end(void **state)
     assert_true(f->ms >= 290);
 }
 
-static void test_background_without_jobs_is_ended(void **state)
-{
-    struct fixture *f = *state;
-    expect(f, "sleep 40 & echo $! > bg; echo done", PROCESS_EXITED, 0);
-    assert_string_equal(text(f), "done\n");
-    assert_in_range(f->ms, 90, 900);
-    assert_int_equal(f->result.left, 0);
-    assert_false(alive(pid_in(f, "bg")));
-}
-
-static void test_background_lives_until_the_jobs_end(void **state)
-{
-    struct fixture *f = *state;
-    char log[128];
-    struct buf content = {0};
-    int before = open_files();
-    snprintf(log, sizeof log, "%s/log", f->dir);
-    f->log_path = f->request.log_path = log;
-    assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
-    expect(f,
-           "(while :; do echo tick; sleep 0.02; done) & echo $! > bg; sleep 0.1; exit 7",
-           PROCESS_EXITED, 7);
-    assert_in_range(f->ms, 190, 900);
-    pid_t bg = pid_in(f, "bg");
-    char name[32];
-    snprintf(name, sizeof name, "%d bash", (int)bg);
-    assert_true(f->result.left >= 1);
-    assert_true(f->result.left_may_write);
-    assert_non_null(strstr(f->result.left_names, name));
-    usleep(300 * 1000);
-    assert_true(alive(bg));
-    struct stat st;
-    assert_int_equal(stat(log, &st), 0);
-    assert_true((size_t)st.st_size > f->output.len + 30);
-    process_jobs_destroy(f->request.jobs);
-    assert_false(alive(bg));
-    assert_int_equal(open_files(), before);
-    buf_finish(&content);
-}
-
-static void test_quiet_background(void **state)
-{
-    struct fixture *f = *state;
-    assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
-    expect(f, "sleep 40 > /dev/null 2>&1 & echo $! > bg", PROCESS_EXITED, 0);
-    assert_true(f->ms < 900);
-    assert_int_equal(f->result.left, 1);
-    assert_false(f->result.left_may_write);
-    expect(f, "true", PROCESS_EXITED, 0);
-    assert_int_equal(f->result.left, 0);
-    assert_true(alive(pid_in(f, "bg")));
-    process_jobs_destroy(f->request.jobs);
-    assert_false(alive(pid_in(f, "bg")));
-}
-
-static void test_no_jobs_after_the_end(void **state)
-{
-    struct fixture *f = *state;
-    assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
-    process_jobs_end(f->request.jobs);
-    expect(f, "sleep 40 > /dev/null 2>&1 & echo $! > bg", PROCESS_EXITED, 0);
-    assert_int_equal(f->result.left, 0);
-    assert_false(alive(pid_in(f, "bg")));
-    process_jobs_destroy(f->request.jobs);
-    process_jobs_end(NULL);
-    process_jobs_destroy(NULL);
-}
-
-static void test_ended_jobs_are_let_go(void **state)
-{
-    struct fixture *f = *state;
-    assert_int_equal(process_jobs_create(&f->request.jobs, &f->err), PI_OK);
-    expect(f, "sleep 0.2 > /dev/null 2>&1 &", PROCESS_EXITED, 0);
-    int with_one = open_files();
-    siginfo_t info;
-    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
-    expect(f, "sleep 40 > /dev/null 2>&1 &", PROCESS_EXITED, 0);
-    assert_int_equal(open_files(), with_one);
-    process_jobs_destroy(f->request.jobs);
-    errno = 0;
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    assert_int_equal(errno, ECHILD);
-}
-
 static void test_killed_guard(void **state)
 {
     struct fixture *f = *state;
@@ -591,36 +345,30 @@ static void test_feed_is_called_again(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_output_and_code),
-        TEST(test_signals_are_told),
-        TEST(test_clean_start),
-        TEST(test_environment_is_the_given_one),
-        TEST(test_what_cannot_start),
-        TEST(test_timeout_keeps_output),
-        TEST(test_timeout_ends_those_that_ignore_term_and_left_the_session),
-        TEST(test_timeout_ends_a_crowd_that_goes_on_forking),
-        TEST(test_no_descriptors_left),
-        TEST(test_abort),
-        TEST(test_abort_becomes_urgent),
-        TEST(test_abort_of_a_flood),
-        TEST(test_stopped_shell_can_be_ended),
-        TEST(test_closed_output_is_not_the_end),
-        TEST(test_background_without_jobs_is_ended),
-        TEST(test_background_lives_until_the_jobs_end),
-        TEST(test_quiet_background),
-        TEST(test_no_jobs_after_the_end),
-        TEST(test_ended_jobs_are_let_go),
-        TEST(test_killed_guard),
-        TEST(test_stopped_guard_can_be_ended),
-        TEST(test_guard_does_not_look_like_the_command),
-        TEST(test_long_commands),
-        TEST(test_ignored_sigchld),
-        TEST(test_foreign_children_are_left_alone),
-        TEST(test_file_limit_is_restored),
-        TEST(test_kill_of_the_agent_leaves_nothing),
-        TEST(test_feed_is_called_again),
+        PROCESS_TEST(test_output_and_code),
+        PROCESS_TEST(test_signals_are_told),
+        PROCESS_TEST(test_clean_start),
+        PROCESS_TEST(test_environment_is_the_given_one),
+        PROCESS_TEST(test_what_cannot_start),
+        PROCESS_TEST(test_timeout_keeps_output),
+        PROCESS_TEST(test_timeout_ends_those_that_ignore_term_and_left_the_session),
+        PROCESS_TEST(test_timeout_ends_a_crowd_that_goes_on_forking),
+        PROCESS_TEST(test_no_descriptors_left),
+        PROCESS_TEST(test_abort),
+        PROCESS_TEST(test_abort_becomes_urgent),
+        PROCESS_TEST(test_abort_of_a_flood),
+        PROCESS_TEST(test_stopped_shell_can_be_ended),
+        PROCESS_TEST(test_closed_output_is_not_the_end),
+        PROCESS_TEST(test_killed_guard),
+        PROCESS_TEST(test_stopped_guard_can_be_ended),
+        PROCESS_TEST(test_guard_does_not_look_like_the_command),
+        PROCESS_TEST(test_long_commands),
+        PROCESS_TEST(test_ignored_sigchld),
+        PROCESS_TEST(test_foreign_children_are_left_alone),
+        PROCESS_TEST(test_file_limit_is_restored),
+        PROCESS_TEST(test_kill_of_the_agent_leaves_nothing),
+        PROCESS_TEST(test_feed_is_called_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
