@@ -95,10 +95,11 @@ static void count(struct output *o, struct sv bytes)
 
 static void spill_raw(struct output *o)
 {
+    o->failed |= !buf_ok(&o->raw);
     if (o->raw.len > 0) {
         spill_write(&o->spill, buf_sv(&o->raw));
-        buf_finish(&o->raw);
     }
+    buf_finish(&o->raw);
 }
 
 // Small output is held back: it may well fit into the result.
@@ -253,6 +254,7 @@ int output_feed(struct output *o, struct sv bytes)
         count(o, bytes);
         log_bytes(o, bytes);
         buf_addsv(&o->pending, bytes);
+        o->failed |= !buf_ok(&o->pending);
         o->dirty = true;
     }
     if (o->pending.len >= PENDING_BYTES) {
@@ -364,7 +366,7 @@ enum pi_status output_end(struct output *o, bool keep_log, struct buf *out,
     } else if (!keep_log) {
         spill_remove(&o->spill);
     }
-    bool ok = buf_ok(&o->tail) && buf_ok(&o->pending) && buf_ok(out) &&
+    bool ok = !o->failed && buf_ok(&o->raw) && buf_ok(&o->tail) && buf_ok(out) &&
               (*details || !t.truncated);
     if (!ok) {
         json_destroy(*details);

@@ -28,6 +28,7 @@ struct output {
     struct term term;
     struct buf tail;  // interpreted text, its newest part
     bool tail_is_cut; // older text is gone
+    bool failed;      // bytes were lost for want of memory
 
     void (*show)(void *data, struct sv text); // NULL = no display
     void *show_data;
