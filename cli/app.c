@@ -1,0 +1,156 @@
+#include "app.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "exit.h"
+#include "pi_tools.h"
+#include "show.h"
+#include "sys/path.h"
+
+int app_fail(const struct pi_error *err)
+{
+    struct buf b = {0};
+    show_text(&b, sv_of(err->message));
+    fprintf(stderr, "pi: %s\n", buf_cstr(&b));
+    buf_finish(&b);
+    return EXIT_FAILED;
+}
+
+enum pi_status app_init(struct app *app, const struct args *args, struct pi_error *err)
+{
+    *app = (struct app){
+        .args = args,
+        .loop = {.wake_fd = -1, .signal_fd = -1, .input_fd = -1, .exit_code = -1},
+        .out = {.fd = STDOUT_FILENO, .required = true},
+        .err = {.fd = STDERR_FILENO},
+        .ask = {.fd = -1},
+    };
+    app->cwd = getcwd(NULL, 0);
+    if (!app->cwd) {
+        return error_errno(err, errno,
+                           "the current directory cannot be found; change to another one "
+                           "and start pi again");
+    }
+    if (args->restrict_dir) {
+        bool absolute = args->restrict_dir[0] == '/';
+        app->restrict_dir = absolute ? strdup(args->restrict_dir)
+                                     : path_join(app->cwd, args->restrict_dir);
+        if (!app->restrict_dir) {
+            return error_nomem(err);
+        }
+    }
+    return env_copy(&app->env, NULL, err);
+}
+
+static enum pi_permissions permissions(struct app *app)
+{
+    const struct args *args = app->args;
+    if (args->command != ARGS_PROMPT ||
+        (args->permissions_given && args->permissions == PI_PERMISSIONS_YOLO)) {
+        return PI_PERMISSIONS_YOLO;
+    }
+    bool terminal = ask_open(&app->ask);
+    return args->permissions_given || terminal ? PI_PERMISSIONS_ASK : PI_PERMISSIONS_YOLO;
+}
+
+int app_start(struct app *app)
+{
+    struct pi_error err = {0};
+    if (mainloop_init(&app->loop, &err) != PI_OK) {
+        return app_fail(&err);
+    }
+    app->out.loop = &app->loop;
+    app->err.loop = &app->loop;
+    struct pi_agent_options options = PI_AGENT_OPTIONS_INIT;
+    options.cwd = app->cwd;
+    options.model = app->args->model;
+    options.tools = app->args->tools;
+    options.system_prompt = app->args->system_prompt;
+    options.append_system_prompt = app->args->append_system_prompt;
+    options.no_context_files = app->args->no_context_files;
+    options.permissions = permissions(app);
+    options.restrict_dir = app->restrict_dir;
+    options.log_path = env_get(&app->env, "PI_LOG");
+    options.definitions = pi_tools_builtin(&options.definitions_len);
+    if (mainloop_start(&app->loop, &options, &err) != PI_OK) {
+        app_fail(&err);
+        return err.code == PI_INVALID ? EXIT_USAGE : EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static void take_question(struct app *app, const pi_event *event)
+{
+    size_t len;
+    const char *text = pi_event_json(event, &len);
+    struct json *root = NULL;
+    if (!text || json_parse(&root, sv_make(text, len), NULL, NULL) != PI_OK) {
+        return;
+    }
+    if (pi_event_type(event) == PI_EVENT_PERMISSION_REQUEST) {
+        ask_add(&app->ask, app->loop.agent, root);
+    } else {
+        ask_withdraw(&app->ask, root);
+    }
+    app->loop.input_fd = ask_waits(&app->ask) ? app->ask.fd : -1;
+    json_destroy(root);
+}
+
+void app_take(struct app *app, const pi_event *event)
+{
+    switch (pi_event_type(event)) {
+    case PI_EVENT_PERMISSION_REQUEST:
+    case PI_EVENT_PERMISSION_END:
+        take_question(app, event);
+        break;
+    case PI_EVENT_AGENT_END:
+    case PI_EVENT_MESSAGE_END:
+        answer_take(&app->answer, event);
+        break;
+    default:
+        break;
+    }
+}
+
+void app_leave(struct app *app)
+{
+    int code = answer_exit_code(&app->answer);
+    mainloop_leave(&app->loop, app->loop.interrupts > 0 ? EXIT_INTERRUPTED : code);
+}
+
+static void read_answer(void *data)
+{
+    struct app *app = data;
+    ask_read(&app->ask, app->loop.agent);
+    app->loop.input_fd = ask_waits(&app->ask) ? app->ask.fd : -1;
+}
+
+int app_prompt(struct app *app, const char *prompt)
+{
+    struct pi_error err = {0};
+    app->loop.on_input = read_answer;
+    app->loop.input_data = app;
+    app->loop.watch_stdout = true;
+    enum pi_status status =
+        pi_agent_prompt(app->loop.agent, prompt, NULL, 0, PI_DELIVER_PROMPT, &err);
+    return status == PI_OK ? mainloop_run(&app->loop) : app_fail(&err);
+}
+
+void app_finish(struct app *app)
+{
+    mainloop_finish(&app->loop);
+    out_finish(&app->out);
+    out_finish(&app->err);
+    ask_finish(&app->ask);
+    answer_finish(&app->answer);
+    env_finish(&app->env);
+    free(app->restrict_dir);
+    app->restrict_dir = NULL;
+    free(app->cwd);
+    app->cwd = NULL;
+}

@@ -1,0 +1,143 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "args.h"
+#include "exit.h"
+#include "input.h"
+#include "mode.h"
+
+// A program that was started without one of the first three descriptors must not get a
+// log file or a pipe in its place. Writing to this one fails, as it should.
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static int print_text(const char *text)
+{
+    if (fputs(text, stdout) < 0 || fflush(stdout) != 0) {
+        perror("pi: cannot write to stdout");
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static int show_prompt(struct app *app)
+{
+    struct pi_error err = {0};
+    int code = app_start(app);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    char *text = pi_agent_system_prompt(app->loop.agent);
+    if (!text) {
+        error_nomem(&err);
+        return app_fail(&err);
+    }
+    out_adds(&app->out, text);
+    out_adds(&app->out, "\n");
+    code = out_flush(&app->out) ? EXIT_OK : app->loop.exit_code;
+    pi_free(text);
+    return code;
+}
+
+static int no_model(void)
+{
+    fputs("pi: no model is configured\n"
+          "This version answers from a recorded conversation: --model replay:FILE\n"
+          "Tools run without a model: pi tool read '{\"path\":\"README.md\"}'\n",
+          stderr);
+    return EXIT_FAILED;
+}
+
+static int no_prompt(void)
+{
+    fputs("pi: there is no prompt: give it as an argument or on stdin\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int run_prompt(struct app *app)
+{
+    const struct args *args = app->args;
+    if (!args->model) {
+        return no_model();
+    }
+    struct buf prompt = {0}, notes = {0};
+    struct pi_error err = {0};
+    int code = EXIT_FAILED;
+    enum pi_status status = input_read(&prompt, &notes, args, app->cwd, &app->env, &err);
+    if (status == PI_OK && prompt.len == 0 && !args->print && isatty(STDIN_FILENO)) {
+        status = input_ask_line(&prompt, &err);
+    }
+    struct sv line, rest = buf_sv(&notes);
+    while (sv_next_line(&rest, &line)) {
+        fprintf(stderr, "pi: %.*s\n", (int)line.n, line.p);
+    }
+    if (status != PI_OK) {
+        code = app_fail(&err);
+    } else if (prompt.len == 0) {
+        code = no_prompt();
+    } else {
+        code = app_start(app);
+        if (code == EXIT_OK) {
+            code = args->json ? mode_json(app, buf_cstr(&prompt))
+                              : mode_print(app, buf_cstr(&prompt));
+        }
+    }
+    buf_finish(&prompt);
+    buf_finish(&notes);
+    return code;
+}
+
+static int run(const struct args *args)
+{
+    struct app app;
+    struct pi_error err = {0};
+    if (app_init(&app, args, &err) != PI_OK) {
+        app_finish(&app);
+        return app_fail(&err);
+    }
+    int code = EXIT_FAILED;
+    switch (args->command) {
+    case ARGS_TOOL:
+        code = mode_tool(&app);
+        break;
+    case ARGS_TOOL_LINES:
+        code = mode_tool_lines(&app);
+        break;
+    case ARGS_SHOW_PROMPT:
+        code = show_prompt(&app);
+        break;
+    default:
+        code = run_prompt(&app);
+        break;
+    }
+    app_finish(&app);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_descriptors();
+    struct args args;
+    int code = EXIT_USAGE;
+    if (args_parse(&args, argc, argv)) {
+        if (args.command == ARGS_HELP) {
+            code = print_text(args_help);
+        } else if (args.command == ARGS_VERSION) {
+            code = print_text("pi " PI_VERSION "\n");
+        } else {
+            code = run(&args);
+        }
+    }
+    args_finish(&args);
+    return code;
+}
