@@ -390,6 +390,20 @@ const char *pi_event_json(const pi_event *event, size_t *len)
     return buf_ok(&e->json) ? e->json.data : NULL;
 }
 
+const char *pi_event_brief_json(const pi_event *event, size_t *len)
+{
+    static const char agent_end[] = "{\"type\":\"agent_end\"}";
+    static const char turn_end[] = "{\"type\":\"turn_end\"}";
+    if (event->type != PI_EVENT_AGENT_END && event->type != PI_EVENT_TURN_END) {
+        return pi_event_json(event, len);
+    }
+    const char *json = event->type == PI_EVENT_AGENT_END ? agent_end : turn_end;
+    if (len) {
+        *len = strlen(json);
+    }
+    return json;
+}
+
 enum pi_delta pi_event_delta(const pi_event *event)
 {
     return event->delta;

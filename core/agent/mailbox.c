@@ -126,12 +126,14 @@ static bool face_has_mail(struct mailbox *m)
     return wake;
 }
 
+// The face is woken with the lock held, so that no wake-up can be on its way when
+// mailbox_close() has returned: the face may be gone then.
 static void unlock_and_wake(struct mailbox *m, bool wake)
 {
-    pthread_mutex_unlock(&m->lock);
-    if (wake && m->wake) {
+    if (wake && m->wake && !m->closed) {
         m->wake(m->wake_data);
     }
+    pthread_mutex_unlock(&m->lock);
 }
 
 // Output of a command may stand before events of others; the call's own end always comes

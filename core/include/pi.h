@@ -160,7 +160,8 @@ struct pi_agent_options {
 
     /**
      * Called from any thread when the empty mailbox got something: arrange for a dispatch
-     * on the face's thread. Must not block and must not call pi.
+     * on the face's thread. Must not block and must not call pi. Not called any more once
+     * pi_agent_destroy() has returned.
      */
     void (*wake)(void *data);
     void *wake_data;
@@ -296,6 +297,12 @@ PI_API enum pi_event_type pi_event_type(const pi_event *event);
 
 /** The whole event as one JSON object on one line, without LF. NULL without memory. */
 PI_API const char *pi_event_json(const pi_event *event, size_t *len);
+
+/**
+ * As pi_event_json, without the messages that earlier events have brought: agent_end and
+ * turn_end with their type alone. For faces that parse on the thread that draws.
+ */
+PI_API const char *pi_event_brief_json(const pi_event *event, size_t *len);
 
 /** What kind of text a MESSAGE_UPDATE adds. */
 enum pi_delta { PI_DELTA_NONE, PI_DELTA_TEXT, PI_DELTA_THINKING, PI_DELTA_TOOL_CALL };

@@ -92,6 +92,26 @@ static void tool_end_carries_content_and_details(void **state)
     tool_result_finish(&result);
 }
 
+static void the_brief_form_repeats_no_messages(void **state)
+{
+    (void)state;
+    size_t len;
+    struct pi_event *e = event_agent_end(json_new_array());
+    assert_string_equal(pi_event_json(e, NULL),
+                        "{\"type\":\"agent_end\",\"messages\":[]}");
+    assert_string_equal(pi_event_brief_json(e, &len), "{\"type\":\"agent_end\"}");
+    assert_int_equal(len, strlen("{\"type\":\"agent_end\"}"));
+    event_destroy(e);
+    struct message m = {.role = ROLE_ASSISTANT};
+    e = event_turn_end(&m, json_new_array());
+    assert_string_equal(pi_event_brief_json(e, &len), "{\"type\":\"turn_end\"}");
+    assert_int_equal(len, strlen("{\"type\":\"turn_end\"}"));
+    event_destroy(e);
+    e = event_notice("info", "hello");
+    assert_string_equal(pi_event_brief_json(e, NULL), pi_event_json(e, NULL));
+    event_destroy(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +119,7 @@ int main(void)
         cmocka_unit_test(neighbours_merge_and_others_do_not),
         cmocka_unit_test(output_keeps_the_newest_and_counts_the_rest),
         cmocka_unit_test(tool_end_carries_content_and_details),
+        cmocka_unit_test(the_brief_form_repeats_no_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

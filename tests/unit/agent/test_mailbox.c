@@ -63,6 +63,16 @@ static void wakes_once_until_all_is_taken(void **state)
     assert_int_equal(f->wakes, 2);
 }
 
+// The face may be gone by then.
+static void wakes_nobody_once_it_is_closed(void **state)
+{
+    struct fixture *f = *state;
+    mailbox_close(&f->mailbox);
+    mailbox_emit(&f->mailbox, event_notice("info", "1"));
+    mailbox_emit(&f->mailbox, NULL);
+    assert_int_equal(f->wakes, 0);
+}
+
 static void deltas_merge_only_with_their_neighbour(void **state)
 {
     struct fixture *f = *state;
@@ -221,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(wakes_once_until_all_is_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(wakes_nobody_once_it_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(deltas_merge_only_with_their_neighbour, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_lost_event_is_told, setup, teardown),
