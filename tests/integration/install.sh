@@ -1,0 +1,74 @@
+#!/bin/bash
+# An installed prefix works by itself, also after it was moved: pi finds its own helper
+# beside it, and a program builds against the library through pkg-config.
+set -euo pipefail
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+cd "$TMPDIR"
+cmake --install "$PI_BUILD_DIR" --prefix "$TMPDIR/first" >install.log
+mv first prefix
+prefix=$TMPDIR/prefix
+
+for file in bin/pi libexec/pi/pi-guard include/pi.h include/pi_tools.h lib/libpi-agent.a \
+    lib/pkgconfig/pi-agent.pc share/doc/pi/LICENSE share/doc/pi/architecture.md; do
+    [ -f "prefix/$file" ] || fail "$file was not installed"
+done
+version=$(sed -n 's/^#define PI_VERSION "\(.*\)"$/\1/p' prefix/include/pi.h)
+
+# The parent of the shell is the guard; nothing of the build tree may take part.
+found=$(env -i PATH="$PATH" HOME="$HOME" TMPDIR="$TMPDIR" \
+    prefix/bin/pi tool bash '{"command":"readlink /proc/$PPID/exe"}')
+[[ $found == *"$prefix/libexec/pi/pi-guard"* ]] || fail "the guard is not the installed one: $found"
+
+# Without its guard bash refuses and names the file.
+mv prefix/libexec/pi/pi-guard kept
+if found=$(prefix/bin/pi tool bash '{"command":"echo ran"}' 2>&1); then
+    fail "bash ran without pi-guard: $found"
+fi
+[[ $found == *pi-guard* && $found != *$'\n'ran* ]] || fail "the missing guard is not named: $found"
+mv kept prefix/libexec/pi/pi-guard
+
+cat >consumer.c <<'END'
+#include <pi.h>
+#include <pi_tools.h>
+#include <stdio.h>
+
+// Names of its own that the library uses inside, too.
+int buf_append(void);
+int buf_append(void) { return 0; }
+
+int main(void)
+{
+    struct pi_agent_options options = PI_AGENT_OPTIONS_INIT;
+    pi_agent *agent = NULL;
+    struct pi_error error = {0};
+    options.cwd = "/";
+    options.guard_path = GUARD;
+    options.definitions = pi_tools_builtin(&options.definitions_len);
+    if (pi_agent_create(&agent, &options, &error) != PI_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    pi_agent_destroy(agent);
+    puts(pi_version());
+    return options.definitions_len == 0;
+}
+END
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+# Sanitizers of the build have to be in the program, too.
+sanitizers=$(sed -n 's/^CMAKE_C_FLAGS:STRING=//p' "$PI_BUILD_DIR/CMakeCache.txt")
+compiler=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$PI_BUILD_DIR/CMakeCache.txt")
+# shellcheck disable=SC2046,SC2086
+"$compiler" -std=c17 -Wall -Wextra -Werror -Wno-missing-prototypes $sanitizers \
+    "-DGUARD=\"$prefix/libexec/pi/pi-guard\"" \
+    -o consumer consumer.c $(pkg-config --cflags --libs pi-agent)
+[ "$(./consumer)" = "$version" ] || fail "the consumer does not print $version"
+[ "$(pkg-config --modversion pi-agent)" = "$version" ] || fail "pi-agent.pc has another version"
+[ "$(prefix/bin/pi --version)" = "pi $version" ] || fail "pi --version: $(prefix/bin/pi --version)"
+
+# DESTDIR goes before the prefix.
+DESTDIR=$TMPDIR/stage cmake --install "$PI_BUILD_DIR" --prefix /usr >install.log
+[ -x stage/usr/bin/pi ] || fail "DESTDIR was not honoured"
