@@ -21,6 +21,20 @@ int app_fail(const struct pi_error *err)
     return EXIT_FAILED;
 }
 
+void app_notice(const pi_event *event)
+{
+    size_t len;
+    struct json *root = NULL;
+    struct pi_error note = {0};
+    const char *text =
+        pi_event_type(event) == PI_EVENT_NOTICE ? pi_event_json(event, &len) : NULL;
+    if (text && json_parse(&root, sv_make(text, len), NULL, NULL) == PI_OK) {
+        error_set(&note, PI_OK, "%s", json_get_str(root, "message"));
+        app_fail(&note);
+    }
+    json_destroy(root);
+}
+
 enum pi_status app_init(struct app *app, const struct args *args, struct pi_error *err)
 {
     *app = (struct app){

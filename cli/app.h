@@ -46,6 +46,9 @@ void app_take(struct app *app, const pi_event *event);
 /** Leaves the loop with the exit code of the answer, after it was written. */
 void app_leave(struct app *app);
 
+/** Prints a notice of the agent on stderr; other events do nothing. */
+void app_notice(const pi_event *event);
+
 /** Ends the agent and its commands. */
 void app_finish(struct app *app);
 

@@ -30,6 +30,12 @@ static int print_text(const char *text)
     return EXIT_OK;
 }
 
+static void print_notice(void *data, const pi_event *event)
+{
+    (void)data;
+    app_notice(event);
+}
+
 static int show_prompt(struct app *app)
 {
     struct pi_error err = {0};
@@ -37,6 +43,7 @@ static int show_prompt(struct app *app)
     if (code != EXIT_OK) {
         return code;
     }
+    (void)pi_agent_dispatch(app->loop.agent, NULL, print_notice, NULL);
     char *text = pi_agent_system_prompt(app->loop.agent);
     if (!text) {
         error_nomem(&err);

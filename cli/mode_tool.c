@@ -47,6 +47,7 @@ static void on_event(void *data, const pi_event *event)
 {
     struct app *app = data;
     if (pi_event_type(event) != PI_EVENT_TOOL_END) {
+        app_notice(event);
         return;
     }
     size_t len;

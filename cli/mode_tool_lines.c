@@ -110,6 +110,7 @@ static void on_event(void *data, const pi_event *event)
 {
     struct lines *l = data;
     if (pi_event_type(event) != PI_EVENT_TOOL_END) {
+        app_notice(event);
         return;
     }
     size_t len;

@@ -11,6 +11,7 @@
 enum {
     TICK_MS = 1000,
     REDRAW_MS = 100,
+    PATIENCE_MS = 150, // shorter calls never get a live line
     TITLE_COLUMNS = 60,
     OUTCOME_COLUMNS = 60,
     TAIL_COLUMNS = 40,
@@ -197,6 +198,9 @@ int progress_draw(struct progress *p)
     }
     struct progress_call *oldest = &p->calls[0];
     int64_t running_ms = clock_mono_ms() - oldest->started_ms;
+    if (running_ms < PATIENCE_MS) {
+        return (int)(PATIENCE_MS - running_ms);
+    }
     struct buf text = {0}, line = {0};
     buf_addf(&text, "○ %s  %lld s", buf_cstr(&oldest->title),
              (long long)(running_ms / 1000));

@@ -61,7 +61,22 @@ run 'show-prompt with a prompt of its own' "$pi" --show-prompt --system-prompt o
 holds out 'be terse'
 lacks out 'kind'
 
-mkdir gone && cd gone && rmdir ../gone
-run 'a directory that was removed' sh -c '"$1" --show-prompt >"$2/out" 2>"$2/err"' - "$pi" "$OLDPWD"
-cd "$OLDPWD" || exit 1
+mkdir -p "$HOME/.pi/agent"
+echo '{"steeringMode": 3}' >"$HOME/.pi/agent/settings.json"
+run 'a mistake in the settings' "$pi" --show-prompt
+code_is 0
+holds err steeringMode
+run 'a mistake in the settings, tool' "$pi" tool read '{"path":"own.md"}'
+code_is 0
+holds err steeringMode
+rm "$HOME/.pi/agent/settings.json"
+
+run 'a directory that was removed' sh -c 'mkdir gone && cd gone && rmdir ../gone && exec "$1" --show-prompt' - "$pi"
+code_is 1
+holds err 'the current directory cannot be found'
+run 'a directory that cannot be read' sh -c 'mkdir dark && chmod 100 dark && cd dark && exec "$1" --show-prompt' - "$pi"
+code_is 0
+run 'a log that cannot be written' env PI_LOG=/nowhere/log "$pi" --show-prompt
+code_is 1
+holds err /nowhere/log
 done_testing
