@@ -45,6 +45,11 @@ struct model {
     const char *thinking_values[THINKING_LEVELS];
     bool thinking_unsupported[THINKING_LEVELS];
 
+    const char *key_source; // of models.json, unresolved: literal, name of a variable or
+                            // "!command"; NULL = none
+    bool auth_header;       // the key also goes into "Authorization: Bearer KEY"
+    bool keyless;           // the server wants no key
+
     const struct json
         *headers;              // object of strings as configured, unresolved; may be NULL
     const struct json *compat; // object as configured; may be NULL

@@ -24,9 +24,14 @@ struct llm_request {
     size_t tools_len;
 
     // How to ask. What a provider does not need stays zero.
-    struct http *http;            // the agent thread's connections
-    const char *api_key;          // resolved; NULL = none
-    enum thinking_level thinking; // supported by the model
+    struct http *http;          // the agent thread's connections
+    const char *api_key;        // resolved; NULL = none
+    const struct json *headers; // of the model, resolved: object of strings, or NULL;
+                                // they win over those of the wire format
+    const int64_t *thinking_budgets; // tokens for each level, 0 = the format's own; or
+                                     // NULL
+    bool no_images;                  // a note in the place of each image
+    enum thinking_level thinking;    // supported by the model
     const char *session_id;
     int64_t idle_timeout_ms; // without a byte; 0 = none
 };
