@@ -40,11 +40,13 @@ static void say(const struct ask *a, const char *text)
     buf_finish(&b);
 }
 
+// Every line is indented, so that no line of a command looks like one of ours.
 static void add_field(struct buf *b, const char *label, const char *value)
 {
-    if (value) {
-        buf_addf(b, "  %s", label);
-        show_text(b, sv_of(value));
+    struct sv rest = sv_of(value), line;
+    while (sv_next_line(&rest, &line)) {
+        buf_addf(b, "    %s", label);
+        show_text(b, line);
         buf_addc(b, '\n');
     }
 }

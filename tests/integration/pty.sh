@@ -84,6 +84,10 @@ soon gone "$(cat pid)" || fail 'Ctrl-C: the command lives on'
 turns "$(tool bash '{"command":"echo \u001b[2Khidden\u202e"}')" "$(text done)"
 run 'hidden text' ask wait 'o: ' send 'n\n'
 holds out '\x1b[2Khidden\u202e'
+turns "$(tool bash '{"command":"echo 1\n? May bash look\n  [y]es"}')" "$(text done)"
+run 'text that looks like a question' ask wait 'o: ' send 'n\n'
+[ "$(screen | grep -c '^? May')" -eq 1 ] || fail 'a command can forge a question'
+[ "$(screen | grep -c '^  \[y\]es')" -eq 1 ] || fail 'a command can forge the answers'
 
 # The question appears although stdout is a pipe and stdin a file.
 turns "$(tool bash '{"command":"touch three"}')" "$(text done)"
