@@ -21,7 +21,7 @@ run basics lines < <(
     call 1 read '{"path":"a.txt"}'
     echo
     printf '{"id":7,"tool":"read","args":{"path":"%s/a.txt"}}\r\n' "$PWD"
-    printf '{"id":true,"tool":"ls","args":{"path":"%s"}}' "$PWD"
+    printf '{"id":true,"tool":"bash","cwd":"%s","args":{"command":"ls"}}' "$PWD"
 )
 code_is 0
 [ "$(wc -l <out)" -eq 4 ] || fail "basics: $(wc -l <out) answers"

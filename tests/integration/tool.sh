@@ -11,9 +11,9 @@ run 'arguments from stdin' "$pi" tool read - <<<'{"path":"a.txt","limit":1}'
 code_is 0
 holds out one
 lacks out two
-run 'no arguments' "$pi" tool ls
-code_is 0
-holds out a.txt
+run 'no arguments' "$pi" tool read
+code_is 1
+holds out path
 run json "$pi" tool read '{"path":"a.txt"}' --json
 code_is 0
 holds out '"isError": false'
@@ -43,7 +43,7 @@ is inside/f x
 run 'restrict refuses' "$pi" tool write '{"path":"f","content":"x"}' --restrict inside
 code_is 1
 [ ! -e f ] || fail 'written outside'
-run 'restrict to what is not there' "$pi" tool ls '{}' --restrict nowhere
+run 'restrict to what is not there' "$pi" tool read '{"path":"a.txt"}' --restrict nowhere
 [ "$code" -ne 0 ] || fail 'restrict to nowhere is fine'
 holds err nowhere
 
