@@ -328,7 +328,10 @@ static void test_background(void **state)
     assert_non_null(done);
     has(done, "tick\ntick\n");
     buf_finish(&log);
-    text = run(f, "sleep 30 >/dev/null 2>&1 & echo x", false);
+    text = run(f,
+               "sleep 30 >/dev/null 2>&1 & "
+               "until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done; echo x",
+               false);
     assert_non_null(strstr(text, "x\n\n[Still running in the background: "));
     has(text, " sleep. Ends with this session.]");
 }
