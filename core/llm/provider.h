@@ -65,7 +65,11 @@ struct llm_event {
  */
 struct llm_stream {
     const struct provider *provider;
-    struct message *message; // what has arrived so far; owned by the stream until taken
+    /**
+     * What has arrived so far; owned by the stream until taken. Every tool call has an id
+     * that is unique in the conversation and a name ("" when the model gave none).
+     */
+    struct message *message;
 };
 
 /** A way to reach models. A new one is one file and one row in stream.c. */
