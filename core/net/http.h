@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/sv.h"
+#include "sys/env.h"
 
 /**
  * HTTP for one thread: a pool of connections (one curl multi handle) that is also that
@@ -14,13 +15,18 @@
  */
 struct http;
 
-/** How to reach the world; strings are copied. Taken from a snapshot of the environment.
- */
+/** How to reach the world; strings are copied. A zeroed struct: directly, with the CA
+ * certificates of the system. */
 struct http_options {
-    const char *proxy;    // HTTPS_PROXY / HTTP_PROXY / ALL_PROXY; NULL = none
-    const char *no_proxy; // NO_PROXY; loopback is never proxied
-    const char *ca_file;  // SSL_CERT_FILE or CURL_CA_BUNDLE; NULL = the system's
+    const char *https_proxy; // for https URLs; NULL = none. Loopback is never proxied
+    const char *http_proxy;  // for http URLs
+    const char *no_proxy;    // hosts to reach without a proxy, as in NO_PROXY
+    const char *ca_file;     // NULL = the system's
 };
+
+/** What the environment says: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY (also in small
+ * letters, which count first), SSL_CERT_FILE, CURL_CA_BUNDLE. Borrows from e. */
+struct http_options http_options_of(const struct env *e);
 
 enum pi_status http_create(struct http **out, const struct http_options *options,
                            struct pi_error *err) NODISCARD;
@@ -28,7 +34,10 @@ enum pi_status http_create(struct http **out, const struct http_options *options
 /** Calls must be closed before. Accepts NULL. */
 void http_destroy(struct http *h);
 
-/** Waits at most timeout_ms (< 0 = for ever) for the network or for fd, and moves bytes.
+/**
+ * Waits at most timeout_ms (< 0 = for ever) for the network or for fd (< 0 = none), and
+ * moves bytes. May return early with nothing to read. Not more than some 256 KiB of a
+ * call's body wait to be read; its server then has to wait, too.
  */
 void http_wait(struct http *h, int fd, int timeout_ms);
 
@@ -52,6 +61,10 @@ enum http_failure {
 
 struct http_call;
 
+/**
+ * Starts a transfer. Redirects are not followed. PI_INVALID: a bad URL, or a control
+ * character in a header (the message names the header, never its value); PI_NOMEM.
+ */
 enum pi_status http_open(struct http_call **out, struct http *h,
                          const struct http_request *request,
                          struct pi_error *err) NODISCARD;
