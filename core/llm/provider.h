@@ -33,7 +33,7 @@ struct llm_request {
     bool no_images;                  // a note in the place of each image
     enum thinking_level thinking;    // supported by the model
     const char *session_id;
-    int64_t idle_timeout_ms; // without a byte; 0 = none
+    int64_t idle_timeout_ms; // without a byte; 0 = by the address, < 0 = none
 };
 
 enum llm_event_type {
@@ -59,6 +59,18 @@ struct llm_event {
     struct sv delta;      // *_DELTA; borrowed until the next call on the stream
 };
 
+/** What became of an answer that failed: whether asking again may help. */
+struct llm_failure {
+    enum {
+        FAILURE_FATAL,    // the same request would fail again
+        FAILURE_RETRY,    // a matter of network or load
+        FAILURE_RESAMPLE, // the model made a mistake that the server refused
+        FAILURE_OVERFLOW, // the conversation does not fit into the context window
+    } kind;
+    int status;             // of HTTP or like it; 0 = none
+    int64_t retry_after_ms; // what the server asked for; 0 = nothing
+};
+
 /**
  * One answer while it arrives. The stream builds the message; events tell what was added.
  * After a terminal event the stream is at its end.
@@ -70,11 +82,14 @@ struct llm_stream {
      * that is unique in the conversation and a name ("" when the model gave none).
      */
     struct message *message;
+    struct llm_failure failure; // after LLM_ERROR
 };
 
-/** A way to reach models. A new one is one file and one row in stream.c. */
+/** A way to reach models. A new one is one file and one row in provider.c; one that
+ * speaks HTTP is a wire format (wire.h) and one row there. */
 struct provider {
     const char *api;
+    bool needs_http; // request->http must be set
 
     /** Starts an answer. Errors that need no network (bad file, no key) are reported
      * here. */
@@ -95,8 +110,14 @@ struct provider {
     void (*close)(struct llm_stream *stream);
 };
 
-/** The provider of an api name, NULL when there is none. */
+/** The provider of an API's name, NULL when there is none. */
 const struct provider *provider_find(const char *api);
 
 /** Answers from a file of recorded turns (doc/replay.md). */
 extern const struct provider provider_replay;
+
+/** Answers of a server, in any wire format (stream.c). */
+extern const struct provider provider_http;
+
+/** Writes the model's names into a new answer; false without memory. */
+bool provider_name_message(struct message *m, const struct model *model) NODISCARD;

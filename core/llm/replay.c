@@ -132,21 +132,13 @@ static void replay_close(struct llm_stream *stream)
     free(r);
 }
 
-static bool name_message(struct message *m, const struct model *model)
-{
-    m->api = strdup(model->api);
-    m->provider = strdup(model->provider);
-    m->model = strdup(model->id);
-    return m->api && m->provider && m->model;
-}
-
 static enum pi_status replay_open(struct llm_stream **out, const struct model *model,
                                   const struct llm_request *request, struct pi_error *err)
 {
     enum pi_status status;
     struct replay *r = calloc(1, sizeof(*r));
     struct message *m = r ? message_create(ROLE_ASSISTANT) : NULL;
-    if (!m || !name_message(m, model)) {
+    if (!m || !provider_name_message(m, model)) {
         message_destroy(m);
         free(r);
         return error_nomem(err);

@@ -99,3 +99,6 @@ bool wire_error_read(struct buf *words, int *status, struct sv text);
  * with the same words only after the request was made anew.
  */
 bool wire_learn(struct wire_tuning *tuning, struct sv words);
+
+/** The format of an API's name, NULL when there is none. */
+const struct wire *wire_find(const char *api);
