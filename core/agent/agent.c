@@ -244,6 +244,7 @@ enum pi_status pi_agent_create(pi_agent **out, const struct pi_agent_options *op
     }
     atomic_init(&a->refs, 1);
     a->user_wait_ms = -1;
+    a->retry = RETRY_POLICY_DEFAULT;
     a->turn_port.agent = a;
     a->user_port.agent = a;
     struct buf problems = {0};

@@ -10,6 +10,8 @@
 #include "agent/settings.h"
 #include "base/log.h"
 #include "host/call.h"
+#include "llm/retry.h"
+#include "net/http.h"
 #include "pi.h"
 #include "sys/env.h"
 #include "tool/memory.h"
@@ -66,6 +68,7 @@ struct pi_agent {
     struct host_face host_face;
     struct tool_context tool_context;
     struct agent_hooks hooks;
+    struct retry_policy retry;
     const struct pi_host *face_host;
     void *face_host_data;
     bool no_context_files;
@@ -76,6 +79,7 @@ struct pi_agent {
     bool dispatching, destroy_wanted;
 
     // Agent thread.
+    struct http *http; // NULL until the first request that needs it
     struct context context;
     struct message_queue steering, follow_up;
     struct message_queue start; // messages of the run that is to start

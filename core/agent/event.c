@@ -25,6 +25,8 @@ static const char *const type_names[] = {
     [PI_EVENT_PERMISSION_REQUEST] = "permission_request",
     [PI_EVENT_PERMISSION_END] = "permission_end",
     [PI_EVENT_NOTICE] = "notice",
+    [PI_EVENT_RETRY_START] = "auto_retry_start",
+    [PI_EVENT_RETRY_END] = "auto_retry_end",
 };
 
 static const char *const effect_names[] = {
@@ -252,6 +254,24 @@ struct pi_event *event_notice(const char *level, const char *text)
 {
     struct pi_event *e = with_str(event_plain(PI_EVENT_NOTICE), "level", level);
     return with_str(e, "message", text);
+}
+
+struct pi_event *event_retry_start(unsigned attempt, unsigned max_attempts,
+                                   int64_t delay_ms, const char *error)
+{
+    struct pi_event *e =
+        with(event_plain(PI_EVENT_RETRY_START), "attempt", json_new_int(attempt));
+    e = with(e, "maxAttempts", json_new_int(max_attempts));
+    e = with(e, "delayMs", json_new_int(delay_ms));
+    return with_str(e, "errorMessage", error);
+}
+
+struct pi_event *event_retry_end(bool success, unsigned attempt, const char *final_error)
+{
+    struct pi_event *e =
+        with(event_plain(PI_EVENT_RETRY_END), "success", json_new_bool(success));
+    e = with(e, "attempt", json_new_int(attempt));
+    return with_str(e, "finalError", final_error);
 }
 
 struct pi_event *event_permission_request(const struct event_question *question)

@@ -68,6 +68,12 @@ struct pi_event *event_queue(struct json *steering, struct json *follow_up,
 struct pi_event *event_file_changed(const struct tool_file_change *change,
                                     const char *origin);
 
+/** auto_retry_start and auto_retry_end; attempt counts from 1; final_error may be NULL.
+ */
+struct pi_event *event_retry_start(unsigned attempt, unsigned max_attempts,
+                                   int64_t delay_ms, const char *error);
+struct pi_event *event_retry_end(bool success, unsigned attempt, const char *final_error);
+
 /** level: "info", "warning" or "error". */
 struct pi_event *event_notice(const char *level, const char *text);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/ask.h"
 
 // The same call with the same result: a hint from the third time on, an end at the sixth.
 enum { REPEAT_HINT = 3, REPEAT_END = 6 };
@@ -19,6 +20,8 @@ struct loop {
     uint64_t repeat_hash;
     unsigned repeats;
     bool repeated_too_often;
+    unsigned retries; // since the last answer that arrived
+    bool retry;       // the last answer failed and is asked for again
 };
 
 static struct message_queue *transcript(struct loop *l)
@@ -75,114 +78,6 @@ static bool inject(struct loop *l)
     }
     l->pending.len = 0;
     return true;
-}
-
-/* -- the model's answer -- */
-
-// An answer that could not even be started, as a message like any other.
-static struct message *failed_answer(struct loop *l, const char *why)
-{
-    struct message *m = message_create(ROLE_ASSISTANT);
-    if (!m) {
-        return NULL;
-    }
-    const struct model *model = &l->agent->model;
-    m->api = strdup(model->api ? model->api : "");
-    m->provider = strdup(model->provider ? model->provider : "");
-    m->model = strdup(model->id ? model->id : "");
-    m->error_message = strdup(why);
-    m->stop_reason = STOP_ERROR;
-    return m;
-}
-
-static void mark_aborted(struct message *m)
-{
-    m->stop_reason = STOP_ABORTED;
-    free(m->error_message);
-    m->error_message = strdup("the user aborted the answer");
-}
-
-// Takes the stream's events until its terminal one or the abort. True: message_start was
-// shown.
-static bool follow(struct loop *l, struct llm_stream *stream, struct pi_error *err)
-{
-    bool shown = false;
-    unsigned since_mail = 0;
-    while (!cancel_is_set(l->cancel)) {
-        struct llm_event event;
-        int wait_ms = -1;
-        enum pi_status status = stream->provider->next(stream, &event, &wait_ms, err);
-        if (status == PI_MORE) {
-            agent_pump(l->agent, wait_ms);
-            continue;
-        }
-        if (status) {
-            stream->message->stop_reason = STOP_ERROR;
-            free(stream->message->error_message);
-            stream->message->error_message = strdup(err->message);
-            return shown;
-        }
-        if (event.type == LLM_DONE || event.type == LLM_ERROR) {
-            return shown;
-        }
-        if (event.type == LLM_START) {
-            shown = true;
-            agent_emit(l->agent, event_message(PI_EVENT_MESSAGE_START, stream->message));
-        } else {
-            agent_emit(l->agent, event_update(&event, stream->message));
-        }
-        if (++since_mail >= EVENTS_BETWEEN_MAIL) {
-            since_mail = 0;
-            agent_pump(l->agent, 0);
-        }
-    }
-    mark_aborted(stream->message);
-    return shown;
-}
-
-// Asks the model once. The answer, complete, failed or aborted; NULL without memory.
-static struct message *ask(struct loop *l)
-{
-    struct pi_agent *a = l->agent;
-    struct pi_error err = {0};
-    struct context_request request = {0};
-    struct llm_stream *stream = NULL;
-    struct message *answer = NULL;
-    bool shown = false;
-
-    const struct provider *provider = provider_find(a->model.api);
-    enum pi_status status = context_build(&request, &a->context, &a->registry, &err);
-    if (!status && !provider) {
-        status = error_set(&err, PI_UNSUPPORTED, "no provider speaks the API \"%s\"",
-                           a->model.api);
-    }
-    if (!status) {
-        status = cancel_check(l->cancel, &err);
-    }
-    if (!status) {
-        log_line(a->log, "request with %zu messages", request.request.messages_len);
-        status = provider->open(&stream, &a->model, &request.request, &err);
-    }
-    if (status) {
-        answer = failed_answer(l, err.message);
-        if (answer && status == PI_ABORTED) {
-            mark_aborted(answer);
-        }
-    } else {
-        shown = follow(l, stream, &err);
-        answer = stream->message;
-        stream->message = NULL;
-        provider->close(stream);
-    }
-    context_request_finish(&request);
-    if (answer) {
-        log_line(a->log, "answer ends: %s", stop_reason_name(answer->stop_reason));
-        if (!shown) {
-            agent_emit(a, event_message(PI_EVENT_MESSAGE_START, answer));
-        }
-        agent_emit(a, event_message(PI_EVENT_MESSAGE_END, answer));
-    }
-    return answer;
 }
 
 /* -- the tool calls -- */
@@ -365,7 +260,8 @@ static struct json *messages_json(struct loop *l, size_t from, bool results_only
 // One turn: an answer and its calls. True: the model has not stopped yet.
 static bool turn(struct loop *l)
 {
-    struct message *answer = ask(l);
+    struct llm_failure failure = {0};
+    struct message *answer = ask_model(l->agent, l->cancel, &failure);
     if (!queue_push(transcript(l), answer)) {
         out_of_memory(l);
         return false;
@@ -378,7 +274,8 @@ static bool turn(struct loop *l)
         go_on = run_calls(l, answer);
     }
     agent_emit(l->agent, event_turn_end(answer, messages_json(l, results, true)));
-    return go_on;
+    l->retry = ask_again(l->agent, l->cancel, answer, &failure, &l->retries);
+    return go_on || l->retry;
 }
 
 static bool last_failed(struct loop *l)
@@ -403,7 +300,7 @@ static bool must_end(struct loop *l)
             "run was ended. Send a message to go on.");
         return true;
     }
-    return cancel_is_set(l->cancel) || last_failed(l) ||
+    return cancel_is_set(l->cancel) || (last_failed(l) && !l->retry) ||
            (hooks->stop_after_turn && hooks->stop_after_turn(hooks->data));
 }
 

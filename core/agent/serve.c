@@ -170,6 +170,10 @@ void agent_pump(struct pi_agent *a, int timeout_ms)
     if (a->user_wait_ms >= 0 && (timeout_ms < 0 || a->user_wait_ms < timeout_ms)) {
         timeout_ms = a->user_wait_ms;
     }
+    if (a->http) {
+        http_wait(a->http, a->mailbox.bell, timeout_ms);
+        timeout_ms = 0;
+    }
     mailbox_wait(&a->mailbox, timeout_ms);
     struct command *commands;
     struct run_note *notes;
@@ -224,5 +228,7 @@ void *agent_main(void *data)
     }
     run_destroy(a->user_port.run);
     a->user_port.run = NULL;
+    http_destroy(a->http);
+    a->http = NULL;
     return NULL;
 }

@@ -289,6 +289,8 @@ enum pi_event_type {
     PI_EVENT_PERMISSION_REQUEST,
     PI_EVENT_PERMISSION_END,
     PI_EVENT_NOTICE,
+    PI_EVENT_RETRY_START,
+    PI_EVENT_RETRY_END,
 };
 
 /** An event is immutable and borrowed until the callback returns, and so is all it gives.

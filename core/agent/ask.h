@@ -1,0 +1,20 @@
+#pragma once
+
+#include "agent/agent.h"
+
+/** One answer of the model, and whether it is asked again. On the agent thread. */
+
+/**
+ * Asks the model once and shows the answer as it arrives. The answer, complete, failed or
+ * aborted; NULL without memory. *failure judges a failed one.
+ */
+struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
+                          struct llm_failure *failure);
+
+/**
+ * To be called after each turn with its answer: when that failed and another try may
+ * help, shows so, waits as long as it takes, and returns true. *retries counts those
+ * since the last answer that arrived.
+ */
+bool ask_again(struct pi_agent *a, struct cancel *cancel, const struct message *answer,
+               const struct llm_failure *failure, unsigned *retries);
