@@ -32,15 +32,6 @@ bool provider_name_message(struct message *m, const struct model *model)
     return m->api && m->provider && m->model;
 }
 
-void wire_request_finish(struct wire_request *r)
-{
-    if (r) {
-        buf_finish(&r->url);
-        buf_finish(&r->headers);
-        buf_finish(&r->body);
-    }
-}
-
 const char *llm_event_name(enum llm_event_type type)
 {
     static const char *const names[] = {
