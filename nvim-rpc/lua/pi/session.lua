@@ -1,0 +1,255 @@
+-- The conversation and its buffer. Events are drawn as they come; windows that show the end
+-- of the buffer follow it, and nothing else moves.
+
+local api = vim.api
+local M = {}
+
+-- Of a command's output the newest lines are shown, and these not too long: Neovim is slow
+-- with long lines.
+local OUTPUT_LINES = 10
+local OUTPUT_COLUMNS = 500
+
+local namespace = api.nvim_create_namespace('pi')
+
+local state = {
+  buf = nil,
+  running = false, -- between agent_start and agent_end
+  kind = nil, -- of the text that was added last
+  calls = {}, -- toolCallId -> marks of its title and its output
+  questions = {}, -- ids that wait, oldest first
+}
+
+local highlights = {
+  PiUser = 'Title',
+  PiThinking = 'Comment',
+  PiTool = 'Function',
+  PiMeta = 'Comment',
+  PiError = 'ErrorMsg',
+  PiQuestion = 'WarningMsg',
+}
+
+-- The buffer of the conversation, made when needed.
+function M.buffer()
+  if not (state.buf and api.nvim_buf_is_valid(state.buf)) then
+    for name, link in pairs(highlights) do
+      api.nvim_set_hl(0, name, { default = true, link = link })
+    end
+    state.buf = api.nvim_create_buf(false, true)
+    state.kind, state.calls = nil, {}
+    api.nvim_buf_set_name(state.buf, 'pi://session/' .. state.buf)
+    vim.bo[state.buf].undolevels = -1
+    vim.bo[state.buf].modifiable = false
+    vim.bo[state.buf].filetype = 'pi'
+  end
+  return state.buf
+end
+
+-- Runs draw on the buffer; windows whose cursor is on the last line follow.
+local function drawing(draw)
+  local buf = M.buffer()
+  local last = api.nvim_buf_line_count(buf)
+  local followers = vim.tbl_filter(function(win)
+    return api.nvim_win_get_cursor(win)[1] == last
+  end, vim.fn.win_findbuf(buf))
+  vim.bo[buf].modifiable = true
+  local ok, err = pcall(draw, buf)
+  vim.bo[buf].modifiable = false
+  for _, win in ipairs(followers) do
+    api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
+  end
+  if not ok then
+    error(err, 0)
+  end
+end
+
+local function end_of(buf)
+  return api.nvim_buf_line_count(buf) - 1, #api.nvim_buf_get_lines(buf, -2, -1, true)[1]
+end
+
+local function append_raw(buf, text, highlight)
+  local row, col = end_of(buf)
+  api.nvim_buf_set_text(buf, row, col, row, col, vim.split(text, '\n', { plain = true }))
+  if highlight then
+    local end_row, end_col = end_of(buf)
+    local to = { end_row = end_row, end_col = end_col, hl_group = highlight }
+    api.nvim_buf_set_extmark(buf, namespace, row, col, to)
+  end
+end
+
+-- Adds text; the kind tells a continuation from something new, which stands apart.
+local function append(buf, kind, text, highlight)
+  local row, col = end_of(buf)
+  if kind ~= state.kind and (row > 0 or col > 0) then
+    append_raw(buf, col > 0 and '\n\n' or '\n')
+  end
+  state.kind = kind
+  append_raw(buf, text, highlight)
+end
+
+local function add_line(buf, text, highlight)
+  state.kind = nil
+  append(buf, 'line', text, highlight)
+end
+
+local function text_of(content)
+  local texts = vim.tbl_map(function(block)
+    return block.text or ''
+  end, content or {})
+  return table.concat(texts)
+end
+
+-- Cuts a line that is too long, between two characters.
+local function clip(text)
+  local n = OUTPUT_COLUMNS
+  if #text <= n then
+    return text
+  end
+  while n > 0 and text:byte(n + 1) >= 0x80 and text:byte(n + 1) < 0xc0 do
+    n = n - 1
+  end
+  return text:sub(1, n)
+end
+
+local function mark(buf, row, col, options)
+  return api.nvim_buf_set_extmark(buf, namespace, row, col, options or {})
+end
+
+local function position(buf, id)
+  return unpack(api.nvim_buf_get_extmark_by_id(buf, namespace, id, {}))
+end
+
+-- Adds output to the place of a call and leaves its last lines.
+local function add_output(buf, id, delta)
+  local call = state.calls[id]
+  if not call then
+    return
+  end
+  local row, col = position(buf, call.from)
+  local end_row, end_col = position(buf, call.to)
+  local lines = api.nvim_buf_get_text(buf, row, col, end_row, end_col, {})
+  local more = vim.split(delta, '\n', { plain = true })
+  lines[#lines] = clip(lines[#lines] .. more[1])
+  for i = 2, #more do
+    table.insert(lines, clip(more[i]))
+  end
+  local open = lines[#lines] == '' and 0 or 1 -- a line that goes on
+  local first = math.max(#lines - OUTPUT_LINES + open, 1)
+  api.nvim_buf_set_text(buf, row, col, end_row, end_col, vim.list_slice(lines, first))
+end
+
+local events = {}
+
+function events.agent_start()
+  state.running = true
+end
+
+function events.agent_end()
+  state.running = false
+  state.kind = nil
+end
+
+function events.message_update(buf, event)
+  local e = event.assistantMessageEvent
+  if e.type == 'text_delta' then
+    append(buf, 'text', e.delta)
+  elseif e.type == 'thinking_delta' then
+    append(buf, 'thinking', e.delta, 'PiThinking')
+  elseif e.type == 'text_end' or e.type == 'thinking_end' then
+    state.kind = nil -- two blocks of one kind are two paragraphs
+  end
+end
+
+function events.message_end(buf, event)
+  local message = event.message
+  if message.role == 'user' then
+    add_line(buf, text_of(message.content), 'PiUser')
+  elseif message.role == 'assistant' and message.errorMessage then
+    add_line(buf, message.errorMessage, 'PiError')
+  end
+end
+
+function events.tool_execution_start(buf, event)
+  add_line(buf, event.title or event.toolName, 'PiTool')
+  local row, col = end_of(buf)
+  append_raw(buf, '\n\n') -- the output comes between the two
+  state.calls[event.toolCallId] = {
+    title = mark(buf, row, col),
+    from = mark(buf, row + 1, 0, { right_gravity = false }),
+    to = mark(buf, row + 1, 0),
+  }
+end
+
+function events.tool_execution_update(buf, event)
+  add_output(buf, event.toolCallId, event.delta)
+end
+
+function events.tool_execution_end(buf, event)
+  local call = state.calls[event.toolCallId]
+  if call and event.isError then
+    add_output(buf, event.toolCallId, text_of(event.result.content))
+    local row, col = position(buf, call.title)
+    api.nvim_buf_set_text(buf, row, col, row, col, { ' failed' })
+  end
+  state.calls[event.toolCallId] = nil
+end
+
+-- A file that was changed on disk and is open here is read again.
+function events.file_changed(_, event)
+  local open = not event.inEditor and require('pi.buffer').find(event.path)
+  if open then
+    require('pi.buffer').check_disk(open)
+  end
+end
+
+function events.permission_request(buf, event)
+  table.insert(state.questions, event.id)
+  local what = event.command or event.path or ''
+  local text = ('May %s go on?  %s\n'):format(event.toolName, what)
+    .. (':Pi allow, :Pi always (%s), :Pi deny'):format(event.sessionMeans or '')
+  add_line(buf, text, 'PiQuestion')
+end
+
+function events.permission_end(buf, event)
+  state.questions = vim.tbl_filter(function(id)
+    return id ~= event.id
+  end, state.questions)
+  add_line(buf, event.outcome, 'PiMeta')
+end
+
+function events.notice(buf, event)
+  add_line(buf, event.message, event.level == 'error' and 'PiError' or 'PiMeta')
+end
+
+-- Shows one event.
+function M.event(event)
+  local draw = events[event.type]
+  if draw then
+    drawing(function(buf)
+      draw(buf, event)
+    end)
+  end
+end
+
+-- Gives an answer to the oldest question.
+function M.answer(answer)
+  if not state.questions[1] then
+    error('nothing is asked', 0)
+  end
+  require('pi.rpc').notify('answer_permission', { id = state.questions[1], answer = answer })
+end
+
+-- pi-nvim has ended.
+function M.ended(code, stderr)
+  state.running, state.questions = false, {}
+  if code ~= 0 then
+    local text = ('pi-nvim ended with code %d\n%s'):format(code, table.concat(stderr, '\n'))
+    M.event({ type = 'notice', level = 'error', message = text })
+  end
+end
+
+-- Whether the agent works.
+function M.running()
+  return state.running
+end
+
+return M
