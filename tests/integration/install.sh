@@ -13,7 +13,8 @@ mv first prefix
 prefix=$TMPDIR/prefix
 
 for file in bin/pi libexec/pi/pi-guard include/pi.h include/pi_tools.h lib/libpi-agent.a \
-    lib/pkgconfig/pi-agent.pc share/doc/pi/LICENSE share/doc/pi/architecture.md; do
+    lib/pkgconfig/pi-agent.pc share/doc/pi/LICENSE share/doc/pi/architecture.md \
+    share/man/man1/pi.1; do
     [ -f "prefix/$file" ] || fail "$file was not installed"
 done
 version=$(sed -n 's/^#define PI_VERSION "\(.*\)"$/\1/p' prefix/include/pi.h)
