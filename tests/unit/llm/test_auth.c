@@ -24,10 +24,25 @@ static void test_keys_are_removed_and_others_stay(void **state)
     env_finish(&e);
 }
 
+// Commands such as aws and huggingface-cli need them, and no provider here does.
+static void test_general_credentials_stay(void **state)
+{
+    (void)state;
+    const char *const list[] = {"AWS_ACCESS_KEY_ID=1",        "AWS_SECRET_ACCESS_KEY=2",
+                                "AWS_SESSION_TOKEN=3",        "HF_TOKEN=4",
+                                "AWS_BEARER_TOKEN_BEDROCK=5", NULL};
+    struct env e;
+    assert_int_equal(env_copy(&e, list, NULL), PI_OK);
+    auth_remove_keys(&e);
+    assert_int_equal(e.len, 5);
+    env_finish(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_are_removed_and_others_stay),
+        cmocka_unit_test(test_general_credentials_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
