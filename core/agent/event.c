@@ -125,18 +125,6 @@ static enum pi_delta delta_of(enum llm_event_type type)
     }
 }
 
-static struct json *tool_call_json(const struct message *message, size_t index)
-{
-    struct json *all = content_json(&message->content);
-    struct json *found = json_first(all);
-    for (size_t i = 0; found && i < index; i++) {
-        found = json_next(found);
-    }
-    struct json *copy = found ? json_copy(found) : NULL;
-    json_destroy(all);
-    return copy;
-}
-
 struct pi_event *event_update(const struct llm_event *event,
                               const struct message *message)
 {
@@ -154,7 +142,9 @@ struct pi_event *event_update(const struct llm_event *event,
     bool ok = json_set_str(inner, "type", llm_event_name(event->type)) &&
               json_set_int(inner, "contentIndex", (int64_t)event->content_index);
     if (ok && event->type == LLM_TOOL_CALL_END) {
-        ok = json_set(inner, "toolCall", tool_call_json(message, event->content_index));
+        ok = event->content_index < message->content.len &&
+             json_set(inner, "toolCall",
+                      block_json(&message->content.blocks[event->content_index]));
     }
     if (!ok) {
         json_destroy(inner);

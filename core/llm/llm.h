@@ -50,6 +50,9 @@ bool content_copy(struct content *out, const struct content *from) NODISCARD;
 /** All text blocks joined with LF. */
 void content_text(const struct content *c, struct buf *out);
 
+/** One block as a JSON object; NULL without memory. */
+struct json *block_json(const struct block *b);
+
 /** The content as a JSON array; NULL without memory. */
 struct json *content_json(const struct content *c);
 

@@ -153,7 +153,7 @@ static bool fill_tool_call(struct json *o, const struct block *b)
            set_optional(o, "thoughtSignature", b->signature);
 }
 
-static struct json *block_json(const struct block *b)
+struct json *block_json(const struct block *b)
 {
     static bool (*const fill[])(struct json *, const struct block *) = {
         [BLOCK_TEXT] = fill_text,

@@ -7,8 +7,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/event.h"
+#include "base/json.h"
 
 static struct pi_event *text_delta(size_t index, const char *text)
 {
@@ -112,6 +114,34 @@ static void the_brief_form_repeats_no_messages(void **state)
     event_destroy(e);
 }
 
+// A face must not wait for minutes because an answer holds thousands of calls: the event
+// of one costs the same, however many there are.
+static void the_event_of_a_call_does_not_cost_all_calls(void **state)
+{
+    (void)state;
+    enum { CALLS = 3000 };
+    struct message m = {.role = ROLE_ASSISTANT};
+    for (size_t i = 0; i < CALLS; i++) {
+        struct block *call = content_add(&m.content, BLOCK_TOOL_CALL);
+        assert_non_null(call);
+        call->id = strdup(i == 7 ? "seven" : "other");
+        call->name = strdup("read");
+        buf_adds(&call->text, "{\"path\":\"a\"}");
+        call->complete = true;
+    }
+    clock_t start = clock();
+    for (size_t i = 0; i < CALLS; i++) {
+        struct llm_event end = {.type = LLM_TOOL_CALL_END, .content_index = i};
+        struct pi_event *e = event_update(&end, &m);
+        const char *json = pi_event_json(e, NULL);
+        assert_int_equal(strstr(json, "\"id\":\"seven\"") != NULL, i == 7);
+        event_destroy(e);
+    }
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_true(seconds < 3);
+    content_finish(&m.content);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +150,7 @@ int main(void)
         cmocka_unit_test(output_keeps_the_newest_and_counts_the_rest),
         cmocka_unit_test(tool_end_carries_content_and_details),
         cmocka_unit_test(the_brief_form_repeats_no_messages),
+        cmocka_unit_test(the_event_of_a_call_does_not_cost_all_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
