@@ -116,6 +116,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *data)
     return size * n;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's
 static size_t take_header(char *bytes, size_t size, size_t n, void *data)
 {
     struct http_call *c = data;
