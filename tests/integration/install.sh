@@ -32,6 +32,20 @@ fi
 [[ $found == *pi-guard* && $found != *$'\n'ran* ]] || fail "the missing guard is not named: $found"
 mv kept prefix/libexec/pi/pi-guard
 
+# The editors find their halves below the prefix, and these start. A program without a
+# sanitizer cannot load a module with one.
+sanitizers=$(sed -n 's/^CMAKE_C_FLAGS:STRING=//p' "$PI_BUILD_DIR/CMakeCache.txt")
+if [ -d prefix/share/emacs ] && [ -z "$sanitizers" ] && command -v emacs >/dev/null; then
+    found=$(emacs -Q --batch -L prefix/share/emacs/site-lisp/pi -l pi-module \
+        --eval '(progn (pi-module-load) (princ (pi-module--version)))')
+    [ "$found" = "$version" ] || fail "Emacs loads the module of version '$found'"
+fi
+if [ -d prefix/share/nvim ] && command -v nvim >/dev/null; then
+    found=$(PATH=$prefix/bin:$PATH XDG_DATA_DIRS=$prefix/share nvim --headless -u NORC -i NONE -n \
+        -c "lua io.write(vim.fn.exepath('pi-nvim'), ' ', vim.fn.exists(':Pi'))" -c qa! 2>&1)
+    [ "$found" = "$prefix/bin/pi-nvim 2" ] || fail "Neovim finds '$found'"
+fi
+
 cat >consumer.c <<'END'
 #include <pi.h>
 #include <pi_tools.h>
@@ -60,7 +74,6 @@ int main(void)
 END
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 # Sanitizers of the build have to be in the program, too.
-sanitizers=$(sed -n 's/^CMAKE_C_FLAGS:STRING=//p' "$PI_BUILD_DIR/CMakeCache.txt")
 compiler=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$PI_BUILD_DIR/CMakeCache.txt")
 # shellcheck disable=SC2046,SC2086
 "$compiler" -std=c17 -Wall -Wextra -Werror -Wno-missing-prototypes $sanitizers \
