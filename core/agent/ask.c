@@ -114,13 +114,13 @@ static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
 }
 
 struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
-                          struct llm_failure *failure)
+                          struct ask_outcome *outcome)
 {
     struct pi_error err = {0};
     struct llm_stream *stream = NULL;
     struct message *answer = NULL;
     bool shown = false;
-    *failure = (struct llm_failure){.kind = FAILURE_FATAL};
+    *outcome = (struct ask_outcome){0};
     enum pi_status status = open_stream(&stream, a, cancel, &err);
     if (status) {
         answer = failed_answer(a, err.message);
@@ -129,7 +129,8 @@ struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
         }
     } else {
         shown = follow(a, cancel, stream);
-        *failure = stream->failure;
+        outcome->failure = stream->failure;
+        outcome->continue_turn = stream->continue_turn;
         answer = stream->message;
         stream->message = NULL;
         stream->provider->close(stream);

@@ -4,12 +4,18 @@
 
 /** One answer of the model, and whether it is asked again. On the agent thread. */
 
+/** What to do after an answer. */
+struct ask_outcome {
+    bool continue_turn;         // the model paused: ask again
+    struct llm_failure failure; // of one that failed
+};
+
 /**
  * Asks the model once and shows the answer as it arrives. The answer, complete, failed or
- * aborted; NULL without memory. *failure judges a failed one.
+ * aborted; NULL without memory.
  */
 struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
-                          struct llm_failure *failure);
+                          struct ask_outcome *outcome);
 
 /**
  * To be called after each turn with its answer: when that failed and another try may

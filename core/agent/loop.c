@@ -260,21 +260,21 @@ static struct json *messages_json(struct loop *l, size_t from, bool results_only
 // One turn: an answer and its calls. True: the model has not stopped yet.
 static bool turn(struct loop *l)
 {
-    struct llm_failure failure = {0};
-    struct message *answer = ask_model(l->agent, l->cancel, &failure);
+    struct ask_outcome outcome;
+    struct message *answer = ask_model(l->agent, l->cancel, &outcome);
     if (!queue_push(transcript(l), answer)) {
         out_of_memory(l);
         return false;
     }
     size_t results = transcript(l)->len;
-    bool go_on = false;
+    bool go_on = outcome.continue_turn;
     if (answer->stop_reason == STOP_ERROR || answer->stop_reason == STOP_ABORTED) {
         refuse_calls(l, answer);
     } else if (count_calls(answer) > 0) {
         go_on = run_calls(l, answer);
     }
     agent_emit(l->agent, event_turn_end(answer, messages_json(l, results, true)));
-    l->retry = ask_again(l->agent, l->cancel, answer, &failure, &l->retries);
+    l->retry = ask_again(l->agent, l->cancel, answer, &outcome.failure, &l->retries);
     return go_on || l->retry;
 }
 

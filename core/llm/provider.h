@@ -82,6 +82,7 @@ struct llm_stream {
      * that is unique in the conversation and a name ("" when the model gave none).
      */
     struct message *message;
+    bool continue_turn; // after LLM_DONE: the model paused and is to be asked again
     struct llm_failure failure; // after LLM_ERROR
 };
 

@@ -9,6 +9,7 @@
 #include "llm/body_kind.h"
 #include "llm/error_body.h"
 #include "llm/event_queue.h"
+#include "llm/header_list.h"
 #include "llm/provider.h"
 #include "llm/retry.h"
 #include "llm/wire.h"
@@ -20,7 +21,8 @@
 enum {
     IDLE_PUBLIC_MS = 5 * 60 * 1000,
     IDLE_PRIVATE_MS = 30 * 60 * 1000, // prompts are read in silence, on slow machines
-    TAIL_MS = 500, // for what may follow the terminal event (usage, end of the body)
+    USAGE_TAIL_MS = 2000,             // for what may follow the terminal event
+    BODY_TAIL_MS = 50, // for the end of the body, which keeps the connection usable
     ERROR_TAIL_MS = 10 * 1000, // for the body of an error
     ERROR_BODY_MAX = 64 * 1024,
     JSON_BODY_MAX = 64 * 1024 * 1024,
@@ -38,17 +40,19 @@ struct stream {
     const struct wire *wire;
     struct wire_answer *answer;
     struct wire_request request;
-    const char **headers; // into request.headers
-    char *key;            // never to be shown
-    struct buf host;      // for messages
+    struct header_list headers;
+    char *key;       // never to be shown
+    struct buf host; // for messages
     struct http *http;
     struct http_call *call;
     int64_t idle_ms;
     bool reopened;
+    bool decoded; // the decoder had its last look
     enum phase phase;
     enum body_kind kind;
     struct buf body; // undecided or document
     struct sse sse;
+    bool tail;           // only the end of the body is waited for
     int64_t deadline_ms; // when the rest is no longer waited for; 0 = none yet
     struct event_queue queue;
     enum pi_status broken; // of a decoder inside a callback
@@ -91,11 +95,23 @@ static void hide_key(struct buf *text, const char *key)
     *text = clean;
 }
 
+// The decoder's last look: it closes what is open.
+static enum pi_status end_decoding(struct stream *s)
+{
+    if (s->decoded) {
+        return PI_OK;
+    }
+    s->decoded = true;
+    enum pi_status status = s->wire->end(s->answer, &s->error);
+    return status ? status : push_decoded(s);
+}
+
 // Ends the stream with an error; words are taken over.
 static enum pi_status fail(struct stream *s, struct llm_failure failure,
                            struct buf *words)
 {
     struct message *m = s->base.message;
+    enum pi_status status = end_decoding(s);
     hide_key(words, s->key);
     free(m->error_message);
     m->error_message = buf_take(words);
@@ -107,7 +123,7 @@ static enum pi_status fail(struct stream *s, struct llm_failure failure,
     if (!m->error_message) {
         return error_nomem(&s->error);
     }
-    return push(s, (struct llm_event){.type = LLM_ERROR});
+    return status ? status : push(s, (struct llm_event){.type = LLM_ERROR});
 }
 
 static enum pi_status fail_retryable(struct stream *s, const char *words)
@@ -120,6 +136,7 @@ static enum pi_status fail_retryable(struct stream *s, const char *words)
 static enum pi_status succeed(struct stream *s)
 {
     s->phase = AT_END;
+    s->base.continue_turn = s->answer->continue_turn;
     http_close(s->call);
     s->call = NULL;
     return push(s, (struct llm_event){.type = LLM_DONE});
@@ -184,7 +201,7 @@ static bool on_event(void *data, const struct sse_event *event)
 {
     struct stream *s = data;
     s->broken = decode(s, event->name, event->data);
-    return !s->broken && !s->answer->failed;
+    return !s->broken && !s->answer->failed && !s->answer->over;
 }
 
 // What the decoder has come to. PI_MORE: it wants more.
@@ -196,8 +213,11 @@ static enum pi_status judge(struct stream *s)
     if (s->answer->failed) {
         return fail_in_stream(s);
     }
-    if (s->answer->terminal && s->deadline_ms == 0) {
-        s->deadline_ms = clock_mono_ms() + TAIL_MS;
+    if (s->answer->over && !s->tail) {
+        s->tail = true;
+        s->deadline_ms = clock_mono_ms() + BODY_TAIL_MS;
+    } else if (s->answer->terminal && s->deadline_ms == 0) {
+        s->deadline_ms = clock_mono_ms() + USAGE_TAIL_MS;
     }
     return PI_MORE;
 }
@@ -221,8 +241,7 @@ static enum pi_status end_events(struct stream *s)
     if (status != PI_MORE || s->phase == AT_END) {
         return status;
     }
-    status = s->wire->end(s->answer, &s->error);
-    status = status ? status : push_decoded(s);
+    status = end_decoding(s);
     if (status) {
         return status;
     }
@@ -237,14 +256,37 @@ static enum pi_status end_events(struct stream *s)
 
 /* -- bodies that are no stream of events -- */
 
+// A whole answer from a server that does not stream.
+static enum pi_status take_answer(struct stream *s, const struct json *tree)
+{
+    enum pi_status status = push(s, (struct llm_event){.type = LLM_START});
+    status = status ? status : decode(s, (struct sv){0}, buf_sv(&s->body));
+    status = status ? status : end_decoding(s);
+    if (status) {
+        return status;
+    }
+    if (s->answer->failed) {
+        return fail_in_stream(s);
+    }
+    if (s->answer->terminal) {
+        return succeed(s);
+    }
+    struct error_body told = {0};
+    struct buf text = {0};
+    error_body_read_json(&told, tree);
+    buf_addf(&text, "%s sent JSON that is no answer of a model: %s", buf_cstr(&s->host),
+             buf_cstr(&told.words));
+    error_body_finish(&told);
+    return fail(s, (struct llm_failure){.kind = FAILURE_FATAL}, &text);
+}
+
 static enum pi_status end_json(struct stream *s)
 {
     struct json *tree = NULL;
     struct error_body told = {0};
-    struct pi_error why = {0};
-    enum pi_status status = json_parse(&tree, buf_sv(&s->body), NULL, &why);
+    enum pi_status status = json_parse(&tree, buf_sv(&s->body), NULL, &s->error);
     if (status == PI_NOMEM) {
-        return error_nomem(&s->error);
+        return status;
     }
     if (status) {
         return fail_retryable(s, "sent JSON that is cut off or damaged");
@@ -253,19 +295,7 @@ static enum pi_status end_json(struct stream *s)
         error_body_read_json(&told, tree);
         status = fail_told(s, 0, &told);
     } else {
-        status = push(s, (struct llm_event){.type = LLM_START});
-        status = status ? status : decode(s, (struct sv){0}, buf_sv(&s->body));
-        if (!status && s->answer->terminal) {
-            status = succeed(s);
-        } else if (!status && s->answer->failed) {
-            status = fail_in_stream(s);
-        } else if (!status) {
-            struct buf text = {0};
-            error_body_read_json(&told, tree);
-            buf_addf(&text, "%s sent JSON that is no answer of a model: %s",
-                     buf_cstr(&s->host), buf_cstr(&told.words));
-            status = fail(s, (struct llm_failure){.kind = FAILURE_FATAL}, &text);
-        }
+        status = take_answer(s, tree);
     }
     error_body_finish(&told);
     json_destroy(tree);
@@ -297,11 +327,10 @@ static enum pi_status end_document(struct stream *s)
     if (http < 300 && s->kind == BODY_JSON) {
         return end_json(s);
     }
-    if (http < 300 && s->body.len == 0) {
-        return fail_retryable(s, "sent an empty answer");
-    }
     error_body_read(&told, buf_sv(&s->body));
-    enum pi_status status = fail_told(s, http, &told);
+    bool empty = http < 300 && told.words.len == 0;
+    enum pi_status status =
+        empty ? fail_retryable(s, "sent an empty answer") : fail_told(s, http, &told);
     error_body_finish(&told);
     return status;
 }
@@ -400,7 +429,7 @@ static enum pi_status open_call(struct stream *s)
 {
     struct http_request request = {
         .url = buf_cstr(&s->request.url),
-        .headers = s->headers,
+        .headers = s->headers.lines,
         .body = buf_sv(&s->request.body),
         .idle_timeout_ms = s->idle_ms,
     };
@@ -477,7 +506,7 @@ static void stream_close(struct llm_stream *stream)
     }
     message_destroy(s->base.message);
     wire_request_finish(&s->request);
-    free(s->headers);
+    header_list_finish(&s->headers);
     free(s->key);
     buf_finish(&s->host);
     buf_finish(&s->body);
@@ -487,32 +516,6 @@ static void stream_close(struct llm_stream *stream)
 }
 
 /* -- opening -- */
-
-// The lines of the format's headers as the list that HTTP takes.
-static bool list_headers(struct stream *s)
-{
-    struct buf *text = &s->request.headers;
-    size_t lines = 1;
-    for (size_t i = 0; i < text->len; i++) {
-        lines += text->data[i] == '\n';
-    }
-    s->headers = calloc(lines + 1, sizeof *s->headers);
-    if (!s->headers) {
-        return false;
-    }
-    size_t n = 0;
-    for (char *at = text->data; at && *at;) {
-        char *lf = strchr(at, '\n');
-        if (lf) {
-            *lf = '\0';
-        }
-        if (*at) {
-            s->headers[n++] = at;
-        }
-        at = lf ? lf + 1 : NULL;
-    }
-    return true;
-}
 
 static void set_idle(struct stream *s, int64_t wanted_ms)
 {
@@ -567,9 +570,10 @@ static enum pi_status prepare(struct stream *s, const struct model *model,
     set_idle(s, request->idle_timeout_ms);
     s->http = request->http;
     s->key = request->api_key ? strdup(request->api_key) : NULL;
-    bool ok = buf_ok(&s->request.url) && buf_ok(&s->request.headers) &&
-              buf_ok(&s->request.body) && buf_ok(&s->host) &&
-              (s->key || !request->api_key) && list_headers(s);
+    bool ok =
+        buf_ok(&s->request.url) && buf_ok(&s->request.headers) &&
+        buf_ok(&s->request.body) && buf_ok(&s->host) && (s->key || !request->api_key) &&
+        header_list_build(&s->headers, buf_sv(&s->request.headers), request->headers);
     return ok ? PI_OK : error_nomem(err);
 }
 

@@ -104,9 +104,10 @@ static void pause_us(struct connection *c, unsigned us)
     usleep(us);
 }
 
-static bool write_once(struct connection *c, const struct fixture_reply *r)
+static bool write_once(struct connection *c, const struct fixture_reply *r,
+                       struct sv bytes)
 {
-    for (struct sv rest = r->bytes; rest.n > 0;) {
+    for (struct sv rest = bytes; rest.n > 0;) {
         size_t n = r->split && r->split < rest.n ? r->split : rest.n;
         ssize_t sent = send(c->fd, rest.p, n, MSG_NOSIGNAL);
         if (sent <= 0 || atomic_load(&c->fixture->stop)) {
@@ -134,9 +135,9 @@ static bool reply(struct connection *c)
         return false;
     }
     pause_us(c, r.before_ms * 1000);
-    bool alive = write_once(c, &r);
-    while (alive && r.endless) {
-        alive = write_once(c, &r);
+    bool alive = write_once(c, &r, r.bytes);
+    while (alive && r.again.n > 0) {
+        alive = write_once(c, &r, r.again);
         if (r.between_us) {
             pause_us(c, r.between_us);
         }

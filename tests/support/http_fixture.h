@@ -25,7 +25,7 @@ struct fixture_reply {
     size_t split;        // bytes of one write; 0 = all
     unsigned between_us; // pause between writes
     enum fixture_end end;
-    bool endless;    // write the bytes again and again until the client closes
+    struct sv again; // written again and again until the client closes
     bool no_reading; // reply without reading a request
 };
 

@@ -85,8 +85,11 @@ static enum pi_status decode_document(struct wire_answer *a, struct sv data,
 static enum pi_status decode(struct wire_answer *a, struct sv name, struct sv data,
                              struct pi_error *err)
 {
-    (void)name;
     bool ok = true;
+    (void)name;
+    while (data.n > 0 && data.p[0] == '\n') {
+        data = sv_from(data, 1);
+    }
     if (sv_starts(data, sv_of("{"))) {
         return decode_document(a, data, err);
     }
@@ -94,8 +97,9 @@ static enum pi_status decode(struct wire_answer *a, struct sv name, struct sv da
         ok = add_text(a, sv_from(data, strlen("text ")));
     } else if (sv_starts(data, sv_of("fail "))) {
         fail(a, sv_from(data, strlen("fail ")));
-    } else if (sv_eqs(data, "end")) {
+    } else if (sv_eqs(data, "end") || sv_eqs(data, "over")) {
         a->terminal = true;
+        a->over = sv_eqs(data, "over");
     }
     return ok ? PI_OK : error_nomem(err);
 }

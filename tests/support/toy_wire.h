@@ -8,7 +8,8 @@
  *
  *     text WORDS          more text
  *     fail STATUS WORDS   an error inside the stream
- *     end                 the answer is over
+ *     end                 the answer is complete, more may follow
+ *     over                the answer is complete, nothing follows
  *
  * Anything else is ignored. A JSON document {"answer":"WORDS"} is a whole answer.
  */
