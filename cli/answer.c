@@ -33,6 +33,7 @@ static void take_message(struct answer *a, const struct json *message)
     a->failed = reason && strcmp(reason, "error") == 0;
     a->aborted = reason && strcmp(reason, "aborted") == 0;
     a->cut = reason && strcmp(reason, "length") == 0;
+    a->calling = reason && strcmp(reason, "toolUse") == 0;
     buf_clear(&a->problem);
     buf_adds(&a->problem, problem ? problem : "");
 }
@@ -59,7 +60,9 @@ void answer_take(struct answer *a, const pi_event *event)
 
 int answer_exit_code(const struct answer *a)
 {
-    return a->failed || a->aborted || !a->ended ? EXIT_FAILED : EXIT_OK;
+    // A run that ends after calls was stopped: the model has not answered yet.
+    bool answered = a->ended && !a->calling;
+    return a->failed || a->aborted || !answered ? EXIT_FAILED : EXIT_OK;
 }
 
 void answer_remarks(const struct answer *a, struct buf *b)
@@ -69,6 +72,8 @@ void answer_remarks(const struct answer *a, struct buf *b)
         buf_adds(b, a->problem.len ? buf_cstr(&a->problem) : otherwise);
     } else if (a->cut) {
         buf_adds(b, "the answer was cut at the model's output limit");
+    } else if (a->calling) {
+        buf_adds(b, "the run ended before the model had answered");
     } else if (a->text.len == 0) {
         buf_adds(b, "the model returned an empty answer");
     }

@@ -11,8 +11,9 @@ struct answer {
     struct buf problem; // its error message
     bool failed;        // it ended with an error
     bool aborted;
-    bool cut;   // it ended at the model's output limit
-    bool ended; // the run is over
+    bool cut;     // it ended at the model's output limit
+    bool calling; // it called tools, so an answer is still to come
+    bool ended;   // the run is over
 };
 
 void answer_take(struct answer *a, const pi_event *event);

@@ -105,11 +105,20 @@ void ask_withdraw(struct ask *a, const struct json *event)
     for (size_t i = 0; id && i < a->len; i++) {
         if (strcmp(a->questions[i].id, id) == 0) {
             if (i == 0 && a->shown) {
-                say(a, "\n  (no longer asked)\n");
+                ask_break(a);
+                say(a, "  (no longer asked)\n");
             }
             remove_question(a, i);
             return;
         }
+    }
+}
+
+void ask_break(struct ask *a)
+{
+    if (a->open) {
+        say(a, "\n");
+        a->open = false;
     }
 }
 
@@ -123,6 +132,7 @@ void ask_show(struct ask *a)
     write_all(a, &a->questions[0].text);
     say(a, "  [y]es, for this [s]ession, [n]o: ");
     a->shown = true;
+    a->open = true;
 }
 
 static void answer_first(struct ask *a, pi_agent *agent, enum pi_permission answer,
@@ -159,6 +169,7 @@ void ask_read(struct ask *a, pi_agent *agent)
         return;
     }
     if (n <= 0) { // end of input or the terminal is gone
+        ask_break(a);
         while (a->len > 0) {
             answer_first(a, agent, PI_PERMISSION_DENY, "the user gave no answer");
         }
@@ -173,6 +184,7 @@ void ask_read(struct ask *a, pi_agent *agent)
         return;
     }
     *lf = '\0';
+    a->open = false; // the terminal has shown the LF
     if (!take_line(a, agent, a->typed.data)) {
         say(a, "  ");
         say(a, answers_help);

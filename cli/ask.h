@@ -14,6 +14,7 @@
 struct ask {
     int fd;     // of /dev/tty, -1 = there is none: every question is denied
     bool shown; // the first question is on the screen
+    bool open;  // the cursor stands behind it
     struct buf typed;
     struct ask_question *questions;
     size_t len, cap;
@@ -36,5 +37,8 @@ bool ask_waits(const struct ask *a);
 
 /** Shows the first question if it is not on the screen. */
 void ask_show(struct ask *a);
+
+/** Moves the cursor off the line of a question, so that something else can be shown. */
+void ask_break(struct ask *a);
 
 void ask_finish(struct ask *a);

@@ -224,6 +224,9 @@ enum pi_status input_ask_line(struct buf *out, struct pi_error *err)
         free(line);
         return error_errno(err, errno, "cannot read the terminal");
     }
+    if (n <= 0 || line[n - 1] != '\n') {
+        fputc('\n', stderr); // Ctrl-D leaves the cursor behind what was typed
+    }
     if (n > 0) {
         utf8_repair(out, trimmed(sv_make(line, (size_t)n)));
     }

@@ -149,6 +149,7 @@ static void on_interrupt(void *data)
 {
     struct print *p = data;
     close_line(p);
+    ask_break(&p->app->ask);
     progress_note(&p->progress, "aborting; Ctrl-C again leaves at once");
 }
 

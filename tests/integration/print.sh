@@ -41,6 +41,14 @@ run 'empty answer' answer x
 code_is 0
 holds err 'empty answer'
 
+# A run that is stopped has given no answer.
+printf '{"turns":[{"repeat":9,"blocks":[%s]}]}' "$(tool read '{"path":"a.txt"}')" >turns.json
+run 'the same call again and again' answer x
+code_is 1
+is out ''
+holds err 'six times in a row'
+lacks err 'empty answer'
+
 turns "$(text "$(printf 'esc \033[31m end')"),$(tool bash '{"command":"echo \u001b]0;x\u0007"}')" "$(text "$(printf 'raw \033[1m')")"
 run 'escapes' answer x
 code_is 0

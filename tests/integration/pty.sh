@@ -29,6 +29,10 @@ run 'one line' pty wait '> ' send 'hello\n' -- "$pi" --permissions yolo --model 
 code_is 0
 holds out 'first words'
 
+run 'no line' pty wait '> ' send '\4' -- "$pi" --model replay:turns.json
+code_is 2
+screen | grep -q '^pi: there is no prompt' || fail "no line: $(screen)"
+
 # Questions. Each command leaves a file.
 turns "$(tool bash '{"command":"touch one"}')" "$(tool bash '{"command":"touch two"}')" "$(text done)"
 ask() { pty "$@" -- "$pi" -p --model replay:turns.json x; }
@@ -43,6 +47,8 @@ rm -f one two
 run 'unclear answers' ask wait 'o: ' send 'maybe\n' wait 'y = yes' wait 'o: ' send '\n' wait 'o: ' \
     send 'YES\n' wait 'touch two' wait 'o: ' send '\4'
 [ -e one ] && [ ! -e two ] || fail "unclear answers: $(ls)"
+# What follows Ctrl-D begins a line of its own.
+screen | grep -qF 'o: ●' && fail 'unclear answers: a call on the line of a question'
 
 rm -f one two
 turns "$(tool bash '{"command":"touch one"}')" "$(tool bash '{"command":"touch one"}')" \
@@ -73,6 +79,7 @@ cd .. && rm -r "$outside"
 turns "$(tool bash '{"command":"touch one"}')" "$(text never)"
 run 'Ctrl-C at a question' ask wait 'o: ' send '\3'
 code_is 130
+screen | grep -qE '^(.C)?pi: aborting' || fail "$name: $(screen | grep aborting)"
 [ ! -e one ] || fail 'Ctrl-C at a question: it ran'
 lacks out never
 turns "$(tool bash '{"command":"echo $$ >pid; sleep 300"}')" "$(text never)"
