@@ -209,6 +209,9 @@ enum pi_status input_read(struct buf *out, struct buf *notes, const struct args 
     }
     if (status == PI_OK) {
         add_words(out, notes, args);
+        if (trimmed(buf_sv(out)).n == 0) {
+            buf_clear(out); // blanks alone are no prompt
+        }
         status = buf_ok(out) ? PI_OK : error_nomem(err);
     }
     return status;

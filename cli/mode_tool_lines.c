@@ -199,6 +199,11 @@ static const char *line_problem(const struct json *line, unsigned repairs, const
     if (json_get(line, "cwd") && (!cwd || cwd[0] != '/')) {
         return "\"cwd\" must be an absolute path";
     }
+    const struct json *after = json_get(line, "abortAfterMs");
+    if (after &&
+        (json_type(after) != JSON_NUMBER || json_get_num(line, "abortAfterMs", -1) < 0)) {
+        return "\"abortAfterMs\" must be a number of milliseconds, 0 or more";
+    }
     if (repairs & JSON_HAD_NUL) {
         return "the call holds a NUL character (\\u0000), which no tool can take";
     }

@@ -69,6 +69,7 @@ head -c 9000000 /dev/zero | tr '\0' x >big.txt
 refused 1 '8 MiB' hi <big.txt
 refused 1 'big.txt' @big.txt hi </dev/null
 refused 2 'there is no prompt' </dev/null
+refused 2 'there is no prompt' ' ' </dev/null
 
 # Without the first three descriptors nothing lands in the wrong file.
 run 'closed descriptors' sh -c '"$1" -p --model replay:turns.json hi <&- >&- 2>&-' - "$pi"

@@ -41,11 +41,13 @@ nonsense
 {"id":"3","tool":"read","args":"text"}
 {"id":"4","tool":"write","args":{"path":"x","content":"a\u0000b"}}
 {"id":{"a":1},"tool":"read","args":{}}
+{"id":"6","tool":"bash","args":{"command":"echo no"},"abortAfterMs":"soon"}
+{"id":"7","tool":"bash","args":{"command":"echo no"},"abortAfterMs":-1}
 {"id":"5","tool":"read","args":{"path":
 EOF
 code_is 0
-[ "$(wc -l <out)" -eq 9 ] || fail "bad lines: $(wc -l <out) answers"
-[ "$(grep -c '"isError":true' out)" -eq 9 ] || fail 'bad lines: not all are errors'
+[ "$(wc -l <out)" -eq 11 ] || fail "bad lines: $(wc -l <out) answers"
+[ "$(grep -c '"isError":true' out)" -eq 11 ] || fail 'bad lines: not all are errors'
 [ "$(grep -c '^{"id":null,' out)" -eq 5 ] || fail 'bad lines: ids'
 
 run 'side by side' lines < <(
