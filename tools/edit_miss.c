@@ -447,12 +447,23 @@ static void tell_alike(struct buf *out, const struct search *s)
     }
     // All lines are alike one by one; only their joints can differ.
     buf_addf(out, " The lines from %zu on are the closest.", best->line);
+    if (rest.n == 0 && s->wanted.whole_last && !sv_ends(s->text, sv_of("\n"))) {
+        buf_adds(out,
+                 " oldText ends in a line end, which the last line of the file lacks.");
+    }
 }
 
 void edit_miss_explain(struct buf *out, struct sv text, struct sv old)
 {
     if (text.n == 0) {
         buf_adds(out, " The file is empty; use write to give it content.");
+        return;
+    }
+    static const struct sv bad = {"\xEF\xBF\xBD", 3};
+    if (memmem(old.p, old.n, bad.p, bad.n) && !memmem(text.p, text.n, bad.p, bad.n)) {
+        buf_adds(out,
+                 " oldText holds U+FFFD, which read shows in place of bytes that are not "
+                 "UTF-8 and which the file does not hold; choose text without it.");
         return;
     }
     struct search s;

@@ -24,6 +24,9 @@ enum pi_status target_plan(struct tool_plan *plan, const struct json *args,
     if (!argument) {
         return error_set(err, PI_INVALID, "path: missing; give the path of the file");
     }
+    if (*argument == '\0') {
+        return error_set(err, PI_INVALID, "path: empty; give the path of the file");
+    }
     struct path_request request = {
         .argument = argument,
         .cwd = context->cwd,

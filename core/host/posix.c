@@ -58,7 +58,14 @@ static enum pi_status posix_read(struct host *h UNUSED, const struct host_target
                              target->path);
     }
     if (status == PI_OK) {
-        status = stream(fd, sink, sink_data, cancel, err);
+        struct pi_error cause = {0};
+        status = stream(fd, sink, sink_data, cancel, &cause);
+        if (status == PI_IO) {
+            (void)error_set(err, status, "cannot read %s: %s", target->path,
+                            cause.message);
+        } else if (status != PI_OK && err) {
+            *err = cause;
+        }
     }
     file_close(&fd);
     return status;

@@ -73,6 +73,11 @@ failed:;
     int why = errno;
     file_close(&opened);
     file_close(&handle);
+    if (why == ENOTDIR) {
+        return error_set(err, PI_IO,
+                         "cannot open %s: a part of the path is a file, not a folder",
+                         path);
+    }
     return error_errno(err, why, "cannot open %s", path);
 }
 

@@ -48,6 +48,13 @@ static enum pi_status cannot_read(const char *tool, struct sv text,
             tool, text.n);
     }
     struct sv found = sv_from(text, scan->offset);
+    if (scan->depth == JSON_PREFIX_DEPTH && (found.p[0] == '[' || found.p[0] == '{')) {
+        return error_set(
+            err, PI_INVALID,
+            "The arguments of \"%s\" are nested deeper than %d levels. Nothing "
+            "was run. Send the call again with flatter arguments.",
+            tool, JSON_PREFIX_DEPTH);
+    }
     found.n = utf8_floor(found, 20);
     struct buf shown = {0};
     json_write_string(&shown, found);

@@ -345,7 +345,7 @@ static void test_file_as_parent(void **state)
         status = work_apply(&w, NULL, 0);
     }
     assert_int_equal(status, PI_IO);
-    assert_non_null(strstr(w.err.message, "Not a directory"));
+    assert_non_null(strstr(w.err.message, "a part of the path is a file"));
     work_finish(&w);
 }
 

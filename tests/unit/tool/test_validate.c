@@ -87,6 +87,10 @@ static void parse_tells_mistakes_apart(void **state)
     REFUSED("aaaaaaaaaaaaaaaaaa\u4e2dz",
             "starting with \"aaaaaaaaaaaaaaaaaa\"."); // not half a character
     REFUSED("{\"a\":1} {\"b\":2}", "not JSON", "byte 8");
+    char deep[3000];
+    memset(deep, '[', sizeof deep - 1);
+    deep[sizeof deep - 1] = '\0';
+    REFUSED(deep, "nested deeper than 512 levels");
     REFUSED("{'a':1}", "not JSON", "byte 1");
     REFUSED("[1]", "JSON object", "an array");
     REFUSED("\"a\"", "JSON object", "a string");

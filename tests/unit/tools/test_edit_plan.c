@@ -327,6 +327,22 @@ static void test_miss_in_part(void **state)
     REFUSED("blue\n\n\nClosing part.\n", "blue\nClosing part.", "", "line 2 differs");
 }
 
+static void test_miss_line_end(void **state)
+{
+    (void)state;
+    REFUSED("a\nb", "b\n", "x\n", "The lines from 2 on",
+            "ends in a line end, which the last line of the file lacks");
+}
+
+// What read shows for bytes that are not UTF-8 is not what the file holds.
+static void test_miss_replacement(void **state)
+{
+    (void)state;
+    REFUSED("caf\xe9\nx\n", "caf\uFFFD", "tea", "oldText holds U+FFFD",
+            "choose text without it");
+    REFUSED("caf\uFFFD\n", "cafe\uFFFD", "tea", "most similar");
+}
+
 static void test_miss_similar(void **state)
 {
     (void)state;
@@ -449,6 +465,8 @@ int main(void)
         cmocka_unit_test(test_miss_beside_signs),
         cmocka_unit_test(test_miss_case),
         cmocka_unit_test(test_miss_in_part),
+        cmocka_unit_test(test_miss_line_end),
+        cmocka_unit_test(test_miss_replacement),
         cmocka_unit_test(test_miss_similar),
         cmocka_unit_test(test_miss_in_a_large_text),
         cmocka_unit_test(test_any_edit),

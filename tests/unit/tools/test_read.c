@@ -254,6 +254,10 @@ static void test_not_files(void **state)
     expect_error(f, "{\"path\":\"fifo\"}", "FIFO");
     expect_error(f, "{\"path\":\"/dev/zero\"}", "device");
     expect_error(f, "{\"path\":\".\"}", "is a directory");
+    expect_error(f, "{\"path\":\"\"}", "path: empty; give the path of the file");
+    fixture_put(f, "file", SV("text"));
+    expect_error(f, "{\"path\":\"file/x\"}",
+                 "a part of the path is a file, not a folder");
     expect_error(f, "{\"path\":\"none.txt\"}", "none.txt: no such file (looked for /");
 }
 
