@@ -87,7 +87,7 @@ static enum frame_result start_value(struct frame *f, unsigned char lead)
         return start_skip(f, 0); // a small number
     }
     if (lead < 0x90) {
-        return open_container(f, 2 * (lead & 0x0f));
+        return open_container(f, 2 * (uint64_t)(lead & 0x0f));
     }
     if (lead < 0xa0) {
         return open_container(f, lead & 0x0f);

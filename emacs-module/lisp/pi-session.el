@@ -75,8 +75,10 @@
   timer)                                ; that will drain or serve
 
 (cl-defstruct (pi-session--place (:constructor pi-session--place-make) (:copier nil))
-  "The place of a tool call in the buffer: its title, then its output."
-  title begin end)
+  "The place of a tool call in the buffer."
+  begin                                 ; end of the title, where the output begins
+  end                                   ; of the output
+  pending)                              ; line end to come before more output
 
 (defvar pi-session--all nil
   "The sessions that have an agent.")
@@ -300,70 +302,73 @@ Not while a command waits for something: it may be in the middle of saving."
 (defun pi-session--message (session message)
   "Show what of a finished MESSAGE has not been seen in pieces."
   (pcase (plist-get message :role)
-    ("user" (pi-session--line session
-                              (mapconcat (lambda (block) (or (plist-get block :text) ""))
-                                         (plist-get message :content) "")
+    ("user" (pi-session--line session (pi-session--text (plist-get message :content))
                               'pi-user))
     ("assistant" (when (plist-get message :errorMessage)
                    (pi-session--line session (plist-get message :errorMessage)
                                      'pi-error)))))
 
 (defun pi-session--call-start (session event)
-  "Show the title of a tool call and make a place for its output."
-  (pi-session--line session (concat (or (plist-get event :title)
-                                        (plist-get event :toolName))
-                                    "\n")
+  "Show the title of a tool call; its output will come behind it."
+  (pi-session--line session (or (plist-get event :title) (plist-get event :toolName))
                     'pi-tool)
-  (let ((begin (copy-marker (point) nil))
-        (title (copy-marker (1- (point)) t)))
-    ;; What comes next goes behind the end.
-    (insert "\n")
-    (puthash (plist-get event :toolCallId)
-             (pi-session--place-make :title title :begin begin
-                                    :end (copy-marker (1- (point)) t))
-             (pi-session-calls session))))
+  (puthash (plist-get event :toolCallId)
+           (pi-session--place-make :begin (copy-marker (point))
+                                   :end (copy-marker (point))
+                                   :pending "\n")
+           (pi-session-calls session)))
 
 (defun pi-session--tail (text)
   "The last lines of TEXT, as many as are shown."
   (let ((lines (1+ pi-output-lines))
         (at (length text)))
-    (while (and at (> lines 0) (> at 0))
+    (while (and at (> lines 0))
       (setq at (cl-position ?\n text :end at :from-end t)
             lines (1- lines)))
     (if at (substring text at) text)))
 
-(defun pi-session--call-output (session event)
-  "Show new output of a tool call: its last lines, and these not too long."
-  (let ((call (gethash (plist-get event :toolCallId) (pi-session-calls session))))
-    (when call
-      (goto-char (pi-session--place-end call))
-      (insert (pi-session--tail (plist-get event :delta)))
-      (save-restriction
-        (narrow-to-region (pi-session--place-begin call) (pi-session--place-end call))
-        (goto-char (point-max))
-        (forward-line (- (if (bolp) 0 1) pi-output-lines))
-        (delete-region (point-min) (point))
-        (while (not (eobp))
-          (move-to-column pi-output-columns)
-          (delete-region (point) (line-end-position))
-          (forward-line 1))))))
+(defun pi-session--add-output (place text)
+  "Add TEXT to the output at PLACE and leave its last lines.
+Lines that are too long are cut.  The last line end is held back, so that
+what follows need not know whether there was one."
+  (let* ((all (concat (pi-session--place-pending place) text))
+         (ended (string-suffix-p "\n" all))
+         (begin (pi-session--place-begin place)))
+    (setf (pi-session--place-pending place) (if ended "\n" ""))
+    (goto-char (pi-session--place-end place))
+    (insert (pi-session--tail (if ended (substring all 0 -1) all)))
+    (set-marker (pi-session--place-end place) (point))
+    (save-restriction
+      (narrow-to-region begin (point))
+      (forward-line (- 1 pi-output-lines))
+      (unless (bobp)
+        (delete-region (1+ (point-min)) (point)))
+      (while (not (eobp))
+        (move-to-column pi-output-columns)
+        (delete-region (point) (line-end-position))
+        (forward-line 1)))))
 
-(defun pi-session--result-text (event)
-  "The text of the result in EVENT."
-  (mapconcat (lambda (block) (or (plist-get block :text) ""))
-             (plist-get (plist-get event :result) :content) ""))
+(defun pi-session--call-output (session event)
+  "Show new output of a tool call."
+  (let ((place (gethash (plist-get event :toolCallId) (pi-session-calls session))))
+    (when place
+      (pi-session--add-output place (plist-get event :delta)))))
+
+(defun pi-session--text (blocks)
+  "The text in BLOCKS, the content of a message or result."
+  (mapconcat (lambda (block) (or (plist-get block :text) "")) blocks ""))
 
 (defun pi-session--call-end (session event)
-  "Show how a tool call ended."
-  (let ((call (gethash (plist-get event :toolCallId) (pi-session-calls session))))
-    (when call
-      (goto-char (pi-session--place-title call))
-      (when (plist-get event :isError)
-        (insert (propertize " failed" 'face 'pi-error))
-        (pi-session--call-output
-         session (list :toolCallId (plist-get event :toolCallId)
-                       :delta (pi-session--result-text event))))
-      (remhash (plist-get event :toolCallId) (pi-session-calls session)))))
+  "Show how a tool call ended: of a failure what the model is told."
+  (let ((place (gethash (plist-get event :toolCallId) (pi-session-calls session))))
+    (when (and place (plist-get event :isError))
+      (delete-region (pi-session--place-begin place) (pi-session--place-end place))
+      (setf (pi-session--place-pending place) "\n")
+      (pi-session--add-output
+       place (pi-session--text (plist-get (plist-get event :result) :content)))
+      (goto-char (pi-session--place-begin place))
+      (insert (propertize " failed" 'face 'pi-error)))
+    (remhash (plist-get event :toolCallId) (pi-session-calls session))))
 
 (defun pi-session--file-changed (event)
   "Read a file again that was changed on disk and that a buffer visits."

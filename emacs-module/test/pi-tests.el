@@ -125,9 +125,9 @@
                 (shown nil))
             ;; The first line is seen while the command runs.
             (pi-tests--wait
-             (lambda () (string-search "\nfirst\n" (pi-tests--text session))))
+             (lambda () (string-search "\nfirst" (pi-tests--text session))))
             (setq shown (float-time))
-            (should-not (string-search "\nsecond\n" (pi-tests--text session)))
+            (should-not (string-search "\nsecond" (pi-tests--text session)))
             (pi-tests--ended)
             (let ((end (car (seq-find
                              (lambda (entry)
@@ -137,7 +137,7 @@
                              pi-tests--events))))
               (should (> (- end (pi-tests--event "tool_execution_update")) 0.4))
               (should (> (- end shown) 0.4)))
-            (should (string-search "\nsecond\n" (pi-tests--text session)))
+            (should (string-search "\nsecond" (pi-tests--text session)))
             (should (string-search "Done." (pi-tests--text session)))
             (should-not (string-search "failed" (pi-tests--text session)))))
         (should (equal (buffer-string)

@@ -15,7 +15,7 @@ local state = {
   buf = nil,
   running = false, -- between agent_start and agent_end
   kind = nil, -- of the text that was added last
-  calls = {}, -- toolCallId -> marks of its title and its output
+  calls = {}, -- toolCallId -> the place of its output
   questions = {}, -- ids that wait, oldest first
 }
 
@@ -118,23 +118,25 @@ local function position(buf, id)
   return unpack(api.nvim_buf_get_extmark_by_id(buf, namespace, id, {}))
 end
 
--- Adds output to the place of a call and leaves its last lines.
-local function add_output(buf, id, delta)
-  local call = state.calls[id]
-  if not call then
-    return
-  end
+-- Adds output to the place of a call and leaves its last lines. The last line end is held
+-- back, so that what follows need not know whether there was one.
+local function add_output(buf, call, delta)
   local row, col = position(buf, call.from)
   local end_row, end_col = position(buf, call.to)
+  local text = call.pending .. delta
+  call.pending = text:sub(-1) == '\n' and '\n' or ''
+  local more = vim.split(text:sub(1, #text - #call.pending), '\n', { plain = true })
   local lines = api.nvim_buf_get_text(buf, row, col, end_row, end_col, {})
-  local more = vim.split(delta, '\n', { plain = true })
   lines[#lines] = clip(lines[#lines] .. more[1])
   for i = 2, #more do
     table.insert(lines, clip(more[i]))
   end
-  local open = lines[#lines] == '' and 0 or 1 -- a line that goes on
-  local first = math.max(#lines - OUTPUT_LINES + open, 1)
-  api.nvim_buf_set_text(buf, row, col, end_row, end_col, vim.list_slice(lines, first))
+  -- The first of them is the rest of the title's line: empty.
+  local shown = vim.list_slice(lines, math.max(#lines - OUTPUT_LINES + 1, 2))
+  table.insert(shown, 1, '')
+  api.nvim_buf_set_text(buf, row, col, end_row, end_col, shown)
+  local last = #shown == 1 and col or 0
+  call.to = mark(buf, row + #shown - 1, last + #shown[#shown], { id = call.to, right_gravity = false })
 end
 
 local events = {}
@@ -171,23 +173,29 @@ end
 function events.tool_execution_start(buf, event)
   add_line(buf, event.title or event.toolName, 'PiTool')
   local row, col = end_of(buf)
-  append_raw(buf, '\n\n') -- the output comes between the two
   state.calls[event.toolCallId] = {
-    title = mark(buf, row, col),
-    from = mark(buf, row + 1, 0, { right_gravity = false }),
-    to = mark(buf, row + 1, 0),
+    from = mark(buf, row, col, { right_gravity = false }), -- the end of the title
+    to = mark(buf, row, col, { right_gravity = false }),
+    pending = '\n', -- line end to come before more output
   }
 end
 
 function events.tool_execution_update(buf, event)
-  add_output(buf, event.toolCallId, event.delta)
+  local call = state.calls[event.toolCallId]
+  if call then
+    add_output(buf, call, event.delta)
+  end
 end
 
+-- Of a failure is shown what the model is told.
 function events.tool_execution_end(buf, event)
   local call = state.calls[event.toolCallId]
   if call and event.isError then
-    add_output(buf, event.toolCallId, text_of(event.result.content))
-    local row, col = position(buf, call.title)
+    local row, col = position(buf, call.from)
+    local end_row, end_col = position(buf, call.to)
+    api.nvim_buf_set_text(buf, row, col, end_row, end_col, {})
+    call.pending = '\n'
+    add_output(buf, call, text_of(event.result.content))
     api.nvim_buf_set_text(buf, row, col, row, col, { ' failed' })
   end
   state.calls[event.toolCallId] = nil
