@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "edit_diff.h"
-#include "line_changes.h"
+#include "host/line_changes.h"
 #include "sys/path.h"
 #include "target.h"
 #include "text/utf8.h"

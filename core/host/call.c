@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "host/encoding.h"
+#include "host/line_changes.h"
 #include "sys/clock.h"
 
 // A call that the face works on when everything is aborted is most likely done in a
@@ -59,7 +60,6 @@ void host_call_unref(struct host_call *c)
     free(c->path);
     free(c->changes);
     free(c->bytes);
-    free(c->answer_changes);
     buf_finish(&c->text);
     file_close(&c->done_fd);
     free(c);
@@ -95,28 +95,6 @@ static bool set_changes(struct host_call *c, const struct host_change *changes,
     return true;
 }
 
-// Without memory they count as made as sent: the change itself is made.
-static void fill_changes(struct host_call *c, const struct pi_host_answer *answer)
-{
-    c->answer_changes = calloc(answer->changes_len + 1, sizeof *c->answer_changes);
-    for (size_t i = 0; i < answer->changes_len; i++) {
-        buf_add(&c->text, answer->changes[i].text, answer->changes[i].text_len);
-    }
-    if (!c->answer_changes || !buf_ok(&c->text)) {
-        free(c->answer_changes);
-        c->answer_changes = NULL;
-        buf_finish(&c->text);
-        return;
-    }
-    const char *at = buf_cstr(&c->text);
-    for (size_t i = 0; i < answer->changes_len; i++) {
-        c->answer_changes[i] = answer->changes[i];
-        c->answer_changes[i].text = at;
-        at += answer->changes[i].text_len;
-    }
-    c->answer_changes_len = answer->changes_len;
-}
-
 void host_call_fill(struct host_call *c, const struct pi_host_answer *answer)
 {
     c->answer_version = answer->version;
@@ -127,13 +105,13 @@ void host_call_fill(struct host_call *c, const struct pi_host_answer *answer)
         const char *words = answer->message ? answer->message : "";
         (void)error_set(&c->error, answer->status, "%s",
                         *words ? words : pi_status_name(answer->status));
-    } else if (c->op != PI_HOST_APPLY) {
-        buf_add(&c->text, answer->text, answer->text_len);
-        if (!buf_ok(&c->text)) {
-            c->status = error_nomem(&c->error);
-        }
-    } else if (answer->changes) {
-        fill_changes(c, answer);
+        return;
+    }
+    buf_add(&c->text, answer->text, answer->text_len);
+    c->altered = c->op == PI_HOST_APPLY && answer->text && buf_ok(&c->text);
+    // A change is made, whether there is memory for its text or not.
+    if (c->op != PI_HOST_APPLY && !buf_ok(&c->text)) {
+        c->status = error_nomem(&c->error);
     }
 }
 
@@ -349,27 +327,23 @@ static enum pi_status face_snapshot(struct host *h, const struct host_target *ta
 
 // Moves the answer of a change to *applied. The change was made, so a want of memory only
 // loses how the editor altered it.
-static void take_answer(struct host_applied *applied, struct host_call *c)
+static void take_answer(struct host_applied *applied, struct host_call *c,
+                        const struct host_snapshot *before)
 {
     *applied = (struct host_applied){.in_editor = true, .saved = c->saved};
-    if (!c->answer_changes) {
+    if (!c->altered || line_changes_make(&applied->changes, &applied->changes_len,
+                                         buf_sv(&before->text), buf_sv(&c->text), NULL)) {
         return;
     }
-    applied->changes = calloc(c->answer_changes_len + 1, sizeof *applied->changes);
-    if (!applied->changes) {
-        return;
+    if (!applied->changes) { // the editor took all back
+        applied->changes = calloc(1, sizeof *applied->changes);
     }
-    for (size_t i = 0; i < c->answer_changes_len; i++) {
-        const struct pi_change *from = &c->answer_changes[i];
-        applied->changes[i] = (struct host_change){from->offset, from->length,
-                                                   sv_make(from->text, from->text_len)};
-    }
-    applied->changes_len = c->answer_changes_len;
     applied->memory = c->text;
     c->text = (struct buf){0};
 }
 
 static enum pi_status apply_in_editor(struct host_face *f, struct host_call *c,
+                                      const struct host_snapshot *snapshot,
                                       struct host_hold *hold,
                                       struct host_applied *applied, struct cancel *cancel,
                                       struct pi_error *err)
@@ -389,7 +363,7 @@ static enum pi_status apply_in_editor(struct host_face *f, struct host_call *c,
         return error_set(err, PI_STALE, "the editor closed %s just now", c->path);
     }
     if (status == PI_OK) {
-        take_answer(applied, c);
+        take_answer(applied, c, snapshot);
     }
     return status;
 }
@@ -416,7 +390,8 @@ static enum pi_status face_apply(struct host *h, const struct host_target *targe
     }
     c->version = snapshot->version;
     status = set_changes(c, changes, len)
-                 ? apply_in_editor((struct host_face *)h, c, hold, applied, cancel, err)
+                 ? apply_in_editor((struct host_face *)h, c, snapshot, hold, applied,
+                                   cancel, err)
                  : error_nomem(err);
     host_call_unref(c);
     return status;

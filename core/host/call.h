@@ -35,11 +35,9 @@ struct host_call {
     // The answer: written once when settled, constant afterwards.
     enum pi_status status;
     struct pi_error error;
-    struct buf text; // READ, SNAPSHOT; APPLY: behind answer_changes
+    struct buf text; // READ, SNAPSHOT; APPLY: when altered
     uint64_t answer_version;
-    bool unsaved, saved;
-    struct pi_change *answer_changes;
-    size_t answer_changes_len;
+    bool unsaved, saved, altered;
 };
 
 /** A new call without changes, with one reference, not posted yet. */

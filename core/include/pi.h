@@ -100,21 +100,20 @@ struct pi_host_request {
 struct pi_host_answer {
     /**
      * PI_OK; PI_HOST_NOT_OPEN (READ and SNAPSHOT: not in a buffer); PI_STALE (APPLY: the
-     * version moved on); PI_CONFLICT (buffer and disk both changed, read-only, not
-     * encodable); PI_IO and others with a message.
+     * version moved on); PI_CONFLICT (buffer and disk both changed, read-only, new text
+     * that the file's encoding cannot hold); PI_IO and others with a message.
      */
     enum pi_status status;
     const char *message; // for the user and the model when not PI_OK; may be NULL
-    const char *text;    // READ, SNAPSHOT: the whole text as UTF-8, LF or CRLF as shown
+    /**
+     * READ, SNAPSHOT: the whole text as UTF-8, LF or CRLF as shown. APPLY: the whole text
+     * afterwards when the face altered it (format on save); NULL = as sent.
+     */
+    const char *text;
     size_t text_len;
-    uint64_t version;     // SNAPSHOT: change tick; APPLY: the tick afterwards
-    bool unsaved;         // the text differs from the disk
-    bool saved;           // APPLY: the file was written, too
-    const char *encoding; // of the file, "utf-8" when NULL; others are refused for new
-                          // text that they cannot hold by the face itself (PI_CONFLICT)
-    const struct pi_change
-        *changes; // APPLY: as they ended up (format on save); NULL = as sent
-    size_t changes_len;
+    uint64_t version; // SNAPSHOT: change tick; APPLY: the tick afterwards
+    bool unsaved;     // the text differs from the disk
+    bool saved;       // APPLY: the file was written, too
 };
 
 /** The face's side of the host. All callbacks run inside pi_agent_dispatch(). */

@@ -37,9 +37,11 @@
     (not (eobp))))
 
 (defun pi-buffer--same-bytes-p ()
-  "Whether a clean current buffer has the bytes of its file for characters."
-  (memq (coding-system-type (or buffer-file-coding-system 'undecided))
-        '(utf-8 undecided)))
+  "Whether a clean current buffer has the text that the agent finds on the disk."
+  (let ((coding (or buffer-file-coding-system 'undecided)))
+    (and (memq (coding-system-type coding) '(utf-8 undecided))
+         (memq (coding-system-get coding :bom) '(nil))
+         (not (memq (coding-system-eol-type coding) '(1 2))))))
 
 (defmacro pi-buffer--with (buffer &rest body)
   "Run BODY with all of BUFFER, and leave point, narrowing and matches alone.
@@ -65,16 +67,20 @@ A question to the user becomes an error."
             (revert-buffer-with-fine-grain t t)
           (error nil))))))
 
+(defun pi-buffer--bytes ()
+  "The text of the current buffer as UTF-8."
+  (encode-coding-region (point-min) (point-max) 'utf-8-unix t))
+
 (defun pi-buffer--text ()
   "The answer that brings the text of the current buffer."
-  (cons 'ok (vector :text (encode-coding-region (point-min) (point-max) 'utf-8-unix t)
+  (cons 'ok (vector :text (pi-buffer--bytes)
                     :version (buffer-chars-modified-tick)
                     :unsaved (buffer-modified-p))))
 
 (defun pi-buffer-read (path)
   "Serve a look at PATH.
-A clean buffer has nothing that the disk has not, as long as its coding
-keeps characters as they are."
+A clean buffer has nothing that the disk has not, as long as characters
+are the same in both."
   (let ((buffer (pi-buffer-visiting path)))
     (if (not buffer)
         (list 'not-open)
@@ -138,6 +144,12 @@ not text; save it first" (buffer-name)))
                        (and at (aref text at))))
                    ranges))))
 
+(defun pi-buffer--growth (ranges)
+  "How much longer RANGES make the current buffer."
+  (apply #'+ (mapcar (pcase-lambda (`(,begin ,end ,text))
+                       (- (length text) (- end begin)))
+                     ranges)))
+
 (defun pi-buffer--change (ranges)
   "Make the changes RANGES as one step of undo."
   (undo-boundary)
@@ -163,11 +175,15 @@ not text; save it first" (buffer-name)))
     (if char
         (pi-buffer--failure 'conflict "%s is saved as %s, which has no character %c (U+%04X)"
                             (buffer-name) buffer-file-coding-system char char)
-      (pi-buffer--change ranges)
-      (let ((saved (and clean (pi-buffer--save))))
+      (let* ((size (+ (buffer-size) (pi-buffer--growth ranges)))
+             (version (progn (pi-buffer--change ranges) (buffer-chars-modified-tick)))
+             (hooks (/= size (buffer-size)))
+             (saved (and clean (pi-buffer--save)))
+             (altered (or hooks (/= version (buffer-chars-modified-tick)))))
         (cons 'ok (vector :version (buffer-chars-modified-tick)
                           :unsaved (buffer-modified-p)
-                          :saved saved))))))
+                          :saved saved
+                          :text (and altered (pi-buffer--bytes))))))))
 
 (defun pi-buffer-apply (path version changes)
   "Change the buffer of PATH by CHANGES if it is still at VERSION.

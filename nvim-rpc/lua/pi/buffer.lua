@@ -79,8 +79,11 @@ end
 
 -- An empty file has one empty line, and so has a file of one line end.
 local function is_empty(buf)
+  if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then
+    return false
+  end
   return api.nvim_buf_call(buf, function()
-    return vim.fn.line2byte(vim.fn.line('$') + 1) == -1
+    return vim.fn.wordcount().bytes == 0
   end)
 end
 
@@ -126,10 +129,17 @@ end
 
 local requests = {}
 
--- A clean buffer has nothing that the disk has not.
+-- Whether a clean buffer has the text that the agent finds on the disk.
+local function has_same_bytes(buf)
+  local bo = vim.bo[buf]
+  local utf8 = bo.fileencoding == '' or bo.fileencoding == 'utf-8'
+  return utf8 and not bo.bomb and bo.fileformat == 'unix'
+end
+
+-- A clean buffer has nothing that the disk has not, as long as the text is the same in both.
 function requests.read(buf)
   M.check_disk(buf)
-  if not vim.bo[buf].modified then
+  if not vim.bo[buf].modified and has_same_bytes(buf) then
     return { status = 'not_open' }
   end
   return give(buf)
@@ -139,18 +149,23 @@ function requests.snapshot(buf)
   return obstacle(buf) or give(buf)
 end
 
+-- Where a line begins; Neovim has no offsets in an empty buffer.
+local function offset_of(buf, row)
+  return row == 0 and 0 or api.nvim_buf_get_offset(buf, row)
+end
+
 -- Row and column of a byte offset; buf is the current buffer.
 local function position(buf, offset)
   local low, high = 0, api.nvim_buf_line_count(buf) - 1
   while low < high do
     local middle = math.floor((low + high + 1) / 2)
-    if api.nvim_buf_get_offset(buf, middle) <= offset then
+    if offset_of(buf, middle) <= offset then
       low = middle
     else
       high = middle - 1
     end
   end
-  return low, offset - api.nvim_buf_get_offset(buf, low)
+  return low, offset - offset_of(buf, low)
 end
 
 -- The last change first, so that the offsets of the others still hold.
@@ -184,8 +199,7 @@ end
 local function change(buf, changes)
   local last = changes[#changes]
   local lines = api.nvim_buf_line_count(buf)
-  local length = api.nvim_buf_get_offset(buf, lines - 1)
-    + #api.nvim_buf_get_lines(buf, -2, -1, true)[1]
+  local length = offset_of(buf, lines - 1) + #api.nvim_buf_get_lines(buf, -2, -1, true)[1]
   if last and last[1] + last[2] >= length then
     replace_at_end(buf, changes)
   else
@@ -264,12 +278,15 @@ function requests.apply(buf, version, changes)
       change(buf, changes)
     end)
   end)
+  local before = clean and text_of(buf)
   local saved = clean and save(buf)
+  local after = clean and text_of(buf)
   return {
     status = 'ok',
     version = api.nvim_buf_get_changedtick(buf),
     unsaved = vim.bo[buf].modified,
     saved = saved,
+    text = after ~= before and after or nil, -- altered by what runs on writing
   }
 end
 

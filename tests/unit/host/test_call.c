@@ -339,14 +339,20 @@ static void test_apply_altered(void **state)
     struct host_snapshot s = {0};
     struct host_applied a = {0};
     buffer_snapshot(&s);
-    struct pi_change altered[] = {{0, 3, "first", 5}, {4, 0, "and ", 4}};
     struct host_change c = {0, 3, sv_of("1")};
-    expect(0, 0, (struct pi_host_answer){.changes = altered, .changes_len = 2});
+    expect(0, 0, (struct pi_host_answer){.text = "1 two three\n", .text_len = 12});
     assert_int_equal(apply("f", &s, &c, 1, NULL, &a, NULL), PI_OK);
-    assert_int_equal(a.changes_len, 2);
-    assert_int_equal(a.changes[1].offset, 4);
-    assert_true(sv_eqs(a.changes[0].text, "first") && sv_eqs(a.changes[1].text, "and "));
+    assert_int_equal(a.changes_len, 1);
+    assert_int_equal(a.changes[0].offset, 0);
+    assert_int_equal(a.changes[0].length, 13);
+    assert_true(sv_eqs(a.changes[0].text, "1 two three\n"));
     assert_false(a.saved);
+    host_applied_finish(&a);
+    // Altered back to what it was: no change, and this is not the same as "as sent".
+    expect(0, 0, (struct pi_host_answer){.text = "one two three", .text_len = 13});
+    assert_int_equal(apply("f", &s, &c, 1, NULL, &a, NULL), PI_OK);
+    assert_non_null(a.changes);
+    assert_int_equal(a.changes_len, 0);
     host_applied_finish(&a);
     host_snapshot_finish(&s);
 }

@@ -82,9 +82,8 @@ static void test_texts(void **state)
 static void test_changes(void **state)
 {
     (void)state;
-    static const struct pi_change altered = {0, 3, "first", 5};
     static const struct pi_host_answer done = {
-        .saved = true, .changes = &altered, .changes_len = 1};
+        .saved = true, .text = "1 two\n", .text_len = 6};
     struct host_face f;
     struct host_snapshot s = {.origin = {.buffer = true}};
     struct host_change c = {0, 3, sv_of("1")};

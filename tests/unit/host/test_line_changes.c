@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "line_changes.h"
+#include "host/line_changes.h"
 
 // What was found must lead from one text to the other; returns the number of changes.
 static size_t check(const char *before, const char *after)

@@ -1,4 +1,4 @@
-#include "line_changes.h"
+#include "host/line_changes.h"
 
 #include <stdlib.h>
 #include <string.h>
