@@ -74,6 +74,17 @@ enum pi_status run_add(struct run *r, const struct run_request *request,
 
 /* Ends */
 
+// What was not run as it was sent must not look as if it had been.
+static void tell_repair(struct run_job *j)
+{
+    static const char note[] =
+        "[The arguments held half of a surrogate pair or bytes that are not UTF-8; each "
+        "was taken as U+FFFD. If that matters, send the whole characters.]";
+    if (j->repaired && !content_add_text(&j->result.content, sv_of(note))) {
+        tool_result_error(&j->result, "out of memory");
+    }
+}
+
 // The call is over with what stands in j->result.
 static void end(struct run *r, struct run_job *j)
 {
@@ -86,6 +97,7 @@ static void end(struct run *r, struct run_job *j)
     if (!started) {
         r->port.started(r->port.data, &j->call);
     }
+    tell_repair(j);
     r->port.ended(r->port.data, &j->call, &j->result);
     if (!j->orphaned) {
         cancel_unref(j->call.cancel);

@@ -34,7 +34,8 @@ static bool say_error(enum pi_status status, const struct pi_error *err, struct 
 
 enum pi_status job_parse(struct run_job *j, struct pi_error *err)
 {
-    enum pi_status status = validate_parse(&j->call.args, j->name, buf_sv(&j->text), err);
+    enum pi_status status =
+        validate_parse(&j->call.args, &j->repaired, j->name, buf_sv(&j->text), err);
     if (status) {
         // Faces show the arguments of a call in every case.
         j->call.args = json_new_object();

@@ -49,6 +49,7 @@ struct run_job {
     struct cancel *parent; // ends the call; a reference
     struct buf text;       // the arguments as they came
     bool complete;         // they came whole
+    bool repaired;         // U+FFFD stands for characters that came broken
     bool done;             // the thread's note has come
     bool refused;          // by the user
     char *reason;          // the user's words, or NULL

@@ -95,8 +95,8 @@ static enum pi_status parse_repaired(struct json **out, const char *tool, struct
     return status;
 }
 
-static enum pi_status parse(struct json **out, const char *tool, struct sv text,
-                            struct pi_error *err)
+static enum pi_status parse(struct json **out, bool *repaired, const char *tool,
+                            struct sv text, struct pi_error *err)
 {
     unsigned repairs = 0;
     enum pi_status status = json_parse(out, text, &repairs, NULL);
@@ -117,6 +117,7 @@ static enum pi_status parse(struct json **out, const char *tool, struct sv text,
             "the call again without it.",
             (int)(name.n < NAME_MAX_SHOWN ? name.n : NAME_MAX_SHOWN), name.p, tool);
     }
+    *repaired = repairs & (JSON_HAD_SURROGATE | JSON_HAD_BAD_UTF8);
     return status;
 }
 
@@ -140,19 +141,21 @@ static const char *kind_name(const struct json *value)
     return names[json_type(value)];
 }
 
-enum pi_status validate_parse(struct json **out, const char *tool, struct sv text,
-                              struct pi_error *err)
+enum pi_status validate_parse(struct json **out, bool *repaired, const char *tool,
+                              struct sv text, struct pi_error *err)
 {
     struct json *value = NULL;
+    bool lossy[2] = {false, false}; // the text, and the text that it held
     // Some models send nothing at all for a call without arguments.
-    enum pi_status status = parse(&value, tool, is_blank(text) ? sv_of("{}") : text, err);
+    enum pi_status status =
+        parse(&value, &lossy[0], tool, is_blank(text) ? sv_of("{}") : text, err);
     if (status) {
         return status;
     }
     if (json_type(value) == JSON_STRING) {
         // The object itself as a string: it was encoded twice.
         struct json *inner = NULL;
-        if (parse(&inner, tool, sv_of(json_str(value)), NULL) == PI_OK) {
+        if (parse(&inner, &lossy[1], tool, sv_of(json_str(value)), NULL) == PI_OK) {
             json_destroy(value);
             value = inner;
         }
@@ -167,6 +170,9 @@ enum pi_status validate_parse(struct json **out, const char *tool, struct sv tex
         return status;
     }
     *out = value;
+    if (repaired) {
+        *repaired = lossy[0] || lossy[1];
+    }
     return PI_OK;
 }
 

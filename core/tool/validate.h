@@ -19,10 +19,10 @@
  * Parses what the model sent. The error tells apart: not JSON (where, what was found),
  * cut off (the text is the beginning of JSON; the call was not run), not an object; and
  * names the tool. NUL in a string is an error that names the argument; lone surrogates
- * are repaired to U+FFFD.
+ * and bytes that are not UTF-8 become U+FFFD, which *repaired tells (may be NULL).
  */
-enum pi_status validate_parse(struct json **out, const char *tool, struct sv text,
-                              struct pi_error *err) NODISCARD;
+enum pi_status validate_parse(struct json **out, bool *repaired, const char *tool,
+                              struct sv text, struct pi_error *err) NODISCARD;
 
 /**
  * Converts *args in place (the node may be replaced) and checks them. On failure

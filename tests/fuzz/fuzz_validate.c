@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     enum pi_status status =
-        validate_parse(&args, "tool", sv_make((const char *)data, size), &err);
+        validate_parse(&args, NULL, "tool", sv_make((const char *)data, size), &err);
     if (status == PI_OK) {
         check(&args, schema);
     } else if (args || err.message[0] == '\0') {

@@ -47,7 +47,8 @@ static void test_validate(void **state)
             struct pi_error err = {0};
             assert_int_equal(json_parse(&schema, sv_of(schema_text), NULL, NULL), PI_OK);
             oom_start(n);
-            enum pi_status status = validate_parse(&args, "t", sv_of(texts[i]), &err);
+            enum pi_status status =
+                validate_parse(&args, NULL, "t", sv_of(texts[i]), &err);
             bool parsed = status == PI_OK;
             if (parsed) {
                 status = validate_arguments(&args, schema, "t", &problems);

@@ -207,6 +207,20 @@ static void errors_become_results(void **state)
     bed_destroy(&b);
 }
 
+static void a_repaired_argument_is_told(void **state)
+{
+    (void)state;
+    struct bed b;
+    bed_create(&b, true);
+    add(&b, "a", "read", "{\"key\":\"\\ud83d\"}");
+    add(&b, "b", "read", "{\"key\":\"whole\"}");
+    assert_true(pump(&b, 2000));
+    const struct content *told = &run_result(b.run, 0)->content;
+    assert_int_equal(told->len, run_result(b.run, 1)->content.len + 1);
+    assert_has(buf_cstr(&told->blocks[told->len - 1].text), "U+FFFD");
+    bed_destroy(&b);
+}
+
 static void tool_threads_leave_signals_to_the_process(void **state)
 {
     (void)state;
@@ -291,6 +305,7 @@ int main(void)
         cmocka_unit_test(without_barriers_only_files_keep_an_order),
         cmocka_unit_test(a_large_batch_is_run_in_parts),
         cmocka_unit_test(errors_become_results),
+        cmocka_unit_test(a_repaired_argument_is_told),
         cmocka_unit_test(tool_threads_leave_signals_to_the_process),
         cmocka_unit_test(a_question_blocks_only_what_must_wait),
         cmocka_unit_test(a_refused_call_tells_the_reason),

@@ -32,7 +32,7 @@ static void assert_parses(const char *text, const char *expected)
     struct json *args = NULL;
     struct buf out = {0};
     struct pi_error err = {0};
-    enum pi_status status = validate_parse(&args, "edit", sv_of(text), &err);
+    enum pi_status status = validate_parse(&args, NULL, "edit", sv_of(text), &err);
     assert_string_equal(err.message, "");
     assert_int_equal(status, PI_OK);
     json_write(&out, args);
@@ -45,7 +45,7 @@ static void assert_refused(struct sv text, const char *const *words)
 {
     struct json *args = NULL;
     struct pi_error err = {0};
-    assert_int_equal(validate_parse(&args, "edit", text, &err), PI_INVALID);
+    assert_int_equal(validate_parse(&args, NULL, "edit", text, &err), PI_INVALID);
     assert_null(args);
     for (; *words; words++) {
         if (!strstr(err.message, *words)) {
@@ -115,8 +115,31 @@ static void every_beginning_is_called_cut_off(void **state)
     for (size_t n = 1; n < sizeof whole - 1; n++) {
         struct json *args = NULL;
         struct pi_error err = {0};
-        assert_int_equal(validate_parse(&args, "x", sv_make(whole, n), &err), PI_INVALID);
+        assert_int_equal(validate_parse(&args, NULL, "x", sv_make(whole, n), &err),
+                         PI_INVALID);
         assert_non_null(strstr(err.message, "cut off"));
+    }
+}
+
+static void parse_tells_what_it_repaired(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool repaired;
+    } cases[] = {
+        {"{\"a\":\"\U0001F600\\ud83d\\ude00\"}", false},
+        {"{\"a\":\"\\ud83d\"}", true},
+        {"{\"a\":\"\xE9\"}", true},
+        {"\"{\\\"a\\\":\\\"\\\\ud83d\\\"}\"", true}, // encoded twice
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct json *args = NULL;
+        bool repaired = !cases[i].repaired;
+        assert_int_equal(
+            validate_parse(&args, &repaired, "edit", sv_of(cases[i].text), NULL), PI_OK);
+        assert_int_equal(repaired, cases[i].repaired);
+        json_destroy(args);
     }
 }
 
@@ -275,6 +298,7 @@ int main(void)
         cmocka_unit_test(parse_takes_objects),
         cmocka_unit_test(parse_mends_strings),
         cmocka_unit_test(parse_tells_mistakes_apart),
+        cmocka_unit_test(parse_tells_what_it_repaired),
         cmocka_unit_test(parse_names_the_argument_with_a_nul),
         cmocka_unit_test(every_beginning_is_called_cut_off),
         cmocka_unit_test(conversions),
