@@ -56,6 +56,11 @@ struct json *block_json(const struct block *b);
 /** The content as a JSON array; NULL without memory. */
 struct json *content_json(const struct content *c);
 
+/** Reads the JSON form, or a text alone. Blocks of an unknown type are left out.
+ * PI_INVALID. */
+enum pi_status content_parse(struct content *out, const struct json *j,
+                             struct pi_error *err) NODISCARD;
+
 /** Tokens; input excludes cached ones. Cost in US dollars. */
 struct usage {
     int64_t input, output, cache_read, cache_write, total;
@@ -93,3 +98,11 @@ void message_destroy(struct message *m);
 /** The JSON form; NULL without memory. Incomplete arguments of a tool call appear as {}.
  */
 struct json *message_json(const struct message *m);
+
+/**
+ * Reads the JSON form, leniently: what is missing is empty, what is unknown is left out.
+ * PI_UNSUPPORTED: a role that is not ours. PI_INVALID: no content, or a result that names
+ * no call.
+ */
+enum pi_status message_parse(struct message **out, const struct json *j,
+                             struct pi_error *err) NODISCARD;

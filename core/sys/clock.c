@@ -48,3 +48,42 @@ void clock_iso(char out[25], int64_t unix_ms)
     size_t len = strlen(out);
     snprintf(out + len, 25 - len, ".%03dZ", (int)ms);
 }
+
+// The number that stands at a place of the form, -1 when it does not.
+static int digits(const char *text, size_t at, size_t n)
+{
+    int value = 0;
+    for (size_t i = at; i < at + n; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return -1;
+        }
+        value = value * 10 + (text[i] - '0');
+    }
+    return value;
+}
+
+bool clock_parse_iso(int64_t *unix_ms, const char *text)
+{
+    size_t n = strlen(text);
+    bool long_form = n == strlen("2026-01-31T12:00:00.000Z");
+    if ((!long_form && n != strlen("2026-01-31T12:00:00Z")) || text[n - 1] != 'Z' ||
+        text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
+        text[16] != ':' || (long_form && text[19] != '.')) {
+        return false;
+    }
+    struct tm tm = {
+        .tm_year = digits(text, 0, 4) - 1900,
+        .tm_mon = digits(text, 5, 2) - 1,
+        .tm_mday = digits(text, 8, 2),
+        .tm_hour = digits(text, 11, 2),
+        .tm_min = digits(text, 14, 2),
+        .tm_sec = digits(text, 17, 2),
+    };
+    int ms = long_form ? digits(text, 20, 3) : 0;
+    if (tm.tm_year < -1900 || tm.tm_mon < 0 || tm.tm_mday < 0 || tm.tm_hour < 0 ||
+        tm.tm_min < 0 || tm.tm_sec < 0 || ms < 0) {
+        return false;
+    }
+    *unix_ms = (int64_t)timegm(&tm) * 1000 + ms;
+    return true;
+}
