@@ -75,10 +75,11 @@ static enum pi_status check_options(const struct pi_agent_options *o,
     return check_folder(o->cwd, "the working directory", err);
 }
 
-// "replay:FILE" is the only model so far; FILE is relative to the working directory.
-static enum pi_status set_model(struct pi_agent *a, const char *model,
+// "replay:FILE" is the only model so far; FILE is relative to where the user is.
+static enum pi_status set_model(struct pi_agent *a, const struct pi_agent_options *o,
                                 struct pi_error *err)
 {
+    const char *model = o->model;
     if (!model) {
         return PI_OK;
     }
@@ -90,7 +91,7 @@ static enum pi_status set_model(struct pi_agent *a, const char *model,
                          model);
     }
     const char *file = model + scheme.n;
-    a->replay_path = file[0] == '/' ? strdup(file) : path_join(a->cwd, file);
+    a->replay_path = file[0] == '/' ? strdup(file) : path_join(o->cwd, file);
     if (!a->replay_path) {
         return error_nomem(err);
     }
@@ -103,7 +104,6 @@ static enum pi_status set_places(struct pi_agent *a, const struct pi_agent_optio
                                  struct pi_error *err)
 {
     bool ok = true;
-    a->cwd = agent_copy(o->cwd, &ok);
     a->custom_prompt = agent_copy(o->system_prompt, &ok);
     a->append_prompts = copy_list(o->append_system_prompt, &ok);
     a->no_context_files = o->no_context_files;
@@ -159,17 +159,20 @@ static void set_tool_context(struct pi_agent *a)
 }
 
 static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_options *o,
-                                struct pi_error *err)
+                                struct buf *problems, struct pi_error *err)
 {
-    enum pi_status status = set_places(a, o, err);
+    enum pi_status status = record_open(a, o, problems, err);
+    if (!status) {
+        status = set_places(a, o, err);
+    }
+    if (!status) {
+        status = record_begin(a, o, err);
+    }
     if (!status) {
         status = set_log(a, o->log_path, err);
     }
     if (!status) {
-        status = set_model(a, o->model, err);
-    }
-    if (!status) {
-        status = program_new_id(a->session_id, err);
+        status = set_model(a, o, err);
     }
     if (!status) {
         status = policy_init(&a->policy, o->permissions, a->cwd, a->temp_dir, err);
@@ -250,7 +253,7 @@ enum pi_status pi_agent_create(pi_agent **out, const struct pi_agent_options *op
     struct buf problems = {0};
     status = mailbox_init(&a->mailbox, options->wake, options->wake_data, err);
     if (!status) {
-        status = set_parts(a, options, err);
+        status = set_parts(a, options, &problems, err);
     }
     if (!status) {
         status = agent_build_prompt(a, &problems, err);
@@ -282,6 +285,9 @@ void agent_unref(struct pi_agent *a)
     }
     mailbox_finish(&a->mailbox);
     context_finish(&a->context);
+    session_close(a->session);
+    free(a->session_id);
+    free(a->wanted_name);
     queue_finish(&a->steering);
     queue_finish(&a->follow_up);
     queue_finish(&a->start);
@@ -322,6 +328,9 @@ void pi_agent_destroy(pi_agent *a)
     mailbox_close(&a->mailbox);
     if (a->thread_started && stop) {
         pthread_join(a->thread, NULL);
+        // Others may write to it now, even if a call of ours is stuck in the kernel.
+        session_close(a->session);
+        a->session = NULL;
     }
     process_jobs_end(a->jobs);
     agent_unref(a);

@@ -13,6 +13,7 @@
 #include "llm/retry.h"
 #include "net/http.h"
 #include "pi.h"
+#include "session/session.h"
 #include "sys/env.h"
 #include "tool/memory.h"
 #include "tool/run.h"
@@ -57,8 +58,9 @@ struct pi_agent {
 
     // Constant after create.
     char *cwd, *home, *temp_dir, *restrict_dir, *guard_path, *replay_path;
-    char session_id[40];
-    struct model model; // id NULL = none
+    char *session_id;
+    struct session *session; // path and header; the rest is the agent thread's
+    struct model model;      // id NULL = none
     struct env environment;
     struct settings settings;
     struct log *log;
@@ -88,6 +90,9 @@ struct pi_agent {
     struct question *questions;
     unsigned next_question;
     struct call_port turn_port, user_port;
+    size_t recorded;      // messages of the transcript that the session has
+    bool record_failed;   // and the user was told in this run
+    char *wanted_name;    // of the session, not yet recorded
     int user_wait_ms;     // when the user's calls want to be looked at again
     struct buf late_news; // what the model is to be told with the next request
 
@@ -146,6 +151,26 @@ void calls_step_user(struct pi_agent *a);
 
 /** An editor answered after its waiter had left. */
 void calls_late_answer(struct pi_agent *a, const struct host_call *call);
+
+/* record.c: the session */
+
+/**
+ * Opens or begins the session that the options want; the working directory is then
+ * a->cwd. Blocks.
+ */
+enum pi_status record_open(struct pi_agent *a, const struct pi_agent_options *o,
+                           struct buf *problems, struct pi_error *err) NODISCARD;
+enum pi_status record_begin(struct pi_agent *a, const struct pi_agent_options *o,
+                            struct pi_error *err) NODISCARD;
+
+/**
+ * Writes what the session lacks: name, settings, messages of the transcript. A failure is
+ * told once a run; the next call tries again.
+ */
+void record(struct pi_agent *a);
+
+/** At the end of a turn: makes it durable. */
+void record_sync(struct pi_agent *a);
 
 /* loop.c */
 

@@ -153,6 +153,30 @@ const char *pi_agent_session_id(const pi_agent *a)
     return a->session_id;
 }
 
+const char *pi_agent_session_path(const pi_agent *a)
+{
+    return session_path(a->session);
+}
+
+const char *pi_agent_session_header(const pi_agent *a)
+{
+    return session_header(a->session);
+}
+
+enum pi_status pi_agent_set_session_name(pi_agent *a, const char *name,
+                                         struct pi_error *err)
+{
+    struct command *c = command_create(COMMAND_SET_NAME);
+    if (c) {
+        buf_adds(&c->text, name);
+    }
+    if (!c || !buf_ok(&c->text)) {
+        command_destroy(c);
+        return error_nomem(err);
+    }
+    return mailbox_command(&a->mailbox, c, err);
+}
+
 void pi_free(void *memory)
 {
     free(memory);

@@ -42,6 +42,7 @@ static bool append(struct loop *l, struct message *m)
         out_of_memory(l);
         return false;
     }
+    record(l->agent);
     agent_emit(l->agent, event_message(PI_EVENT_MESSAGE_START, m));
     agent_emit(l->agent, event_message(PI_EVENT_MESSAGE_END, m));
     return true;
@@ -266,6 +267,7 @@ static bool turn(struct loop *l)
         out_of_memory(l);
         return false;
     }
+    record(l->agent);
     size_t results = transcript(l)->len;
     bool go_on = outcome.continue_turn;
     if (answer->stop_reason == STOP_ERROR || answer->stop_reason == STOP_ABORTED) {
@@ -273,6 +275,7 @@ static bool turn(struct loop *l)
     } else if (count_calls(answer) > 0) {
         go_on = run_calls(l, answer);
     }
+    record_sync(l->agent);
     agent_emit(l->agent, event_turn_end(answer, messages_json(l, results, true)));
     l->retry = ask_again(l->agent, l->cancel, answer, &outcome.failure, &l->retries);
     return go_on || l->retry;
@@ -347,6 +350,7 @@ void loop_run(struct pi_agent *a)
     if (!queue_take(&a->start, &l.pending)) {
         out_of_memory(&l);
     }
+    a->record_failed = false;
     take(&l, &a->steering);
     if (l.pending.len == 0) {
         take(&l, &a->follow_up);

@@ -23,6 +23,7 @@ enum command_type {
     COMMAND_SET_TOOLS,  // active, active_len
     COMMAND_QUEUE_MODE, // delivery, flag
     COMMAND_CLEAR_QUEUE,
+    COMMAND_SET_NAME,  // text: of the session
     COMMAND_CALL_TOOL, // id, name, text = arguments, cwd, number = abort_after_ms, cancel
     COMMAND_ANSWER,    // id, number = enum pi_permission, text = reason
     COMMAND_LATE_ANSWER, // call: an editor answered after its waiter had left

@@ -138,6 +138,11 @@ static void serve(struct pi_agent *a, struct command *c)
     case COMMAND_CLEAR_QUEUE:
         clear_queues(a);
         break;
+    case COMMAND_SET_NAME:
+        free(a->wanted_name);
+        a->wanted_name = strdup(buf_cstr(&c->text));
+        record(a);
+        break;
     case COMMAND_CALL_TOOL:
         calls_add_user(a, c);
         break;

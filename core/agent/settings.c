@@ -31,6 +31,7 @@ static bool is_queue_mode(const struct json *value)
 }
 
 static const struct known table[] = {
+    {"sessionDir", "a string", is_string},
     {"shellPath", "a string", is_string},
     {"shellCommandPrefix", "a string", is_string},
     {"steeringMode", "\"one-at-a-time\" or \"all\"", is_queue_mode},
@@ -157,6 +158,26 @@ static char *expand(const char *path, const char *cwd, const char *home)
     return path_join(cwd, path);
 }
 
+// The environment goes before the setting.
+static enum pi_status find_session_dir(char **out, const struct json *values,
+                                       const char *cwd, const char *home,
+                                       struct pi_error *err)
+{
+    struct env env = {0};
+    enum pi_status st = env_copy(&env, NULL, err);
+    if (st != PI_OK) {
+        return st;
+    }
+    const char *dir = env_get(&env, "PI_CODING_AGENT_SESSION_DIR");
+    if (!dir || !*dir) {
+        dir = json_get_str(values, "sessionDir");
+    }
+    bool given = dir && *dir;
+    *out = given ? expand(dir, cwd, home) : NULL;
+    env_finish(&env);
+    return *out || !given ? PI_OK : error_nomem(err);
+}
+
 static enum pi_status find_agent_dir(char **out, const char *given, const char *cwd,
                                      const char *home, struct pi_error *err)
 {
@@ -197,6 +218,10 @@ enum pi_status settings_load(struct settings *out, const char *agent_dir, const 
         (!fill(out, global ? global : project) || !buf_ok(&out->problems))) {
         st = error_nomem(err);
     }
+    if (st == PI_OK) {
+        st = find_session_dir(&out->session_dir, global ? global : project, cwd, home,
+                              err);
+    }
     json_destroy(project);
     json_destroy(global);
     if (st != PI_OK) {
@@ -211,6 +236,7 @@ void settings_finish(struct settings *s)
         return;
     }
     free(s->agent_dir);
+    free(s->session_dir);
     free(s->shell_path);
     free(s->shell_command_prefix);
     buf_finish(&s->problems);

@@ -147,8 +147,13 @@ struct pi_agent_options {
     bool no_context_files;                   // do not read AGENTS.md, CLAUDE.md
     enum pi_permissions permissions;
     const char *restrict_dir; // read and change files below this folder only
-    const char *guard_path;   // pi-guard; else found relative to the program or module
-    const char *log_path;     // state log; else none
+    const char *session;     // file of a session to go on with, in the session's own cwd;
+                             // a new one begins there when there is none or it is empty
+    const char *session_dir; // folder of new ones: $PI_CODING_AGENT_SESSION_DIR, else
+                             // sessionDir of the settings, else one below agent_dir
+    bool no_session;         // keep the conversation in memory only
+    const char *guard_path;  // pi-guard; else found relative to the program or module
+    const char *log_path;    // state log; else none
 
     /** The tools that exist; borrowed until destroy. pi_tools_builtin() of pi_tools.h. */
     const struct pi_tool_definition *const *definitions;
@@ -266,8 +271,37 @@ PI_API char *pi_agent_system_prompt(pi_agent *agent);
 /** The session's identifier; lives as long as the agent. */
 PI_API const char *pi_agent_session_id(const pi_agent *agent);
 
+/** The session's file, which appears with the first message; NULL when it is not kept. */
+PI_API const char *pi_agent_session_path(const pi_agent *agent);
+
+/** The first line of the session's file, a JSON object with type "session", id, cwd. */
+PI_API const char *pi_agent_session_header(const pi_agent *agent);
+
+/** Gives the session a name for lists; "" takes it away. */
+PI_API enum pi_status pi_agent_set_session_name(pi_agent *agent, const char *name,
+                                                struct pi_error *err);
+
 /** Frees what a function above returned for that. Accepts NULL. */
 PI_API void pi_free(void *memory);
+
+/* -- sessions on disk -- */
+
+/**
+ * Finds the file of a session for the option `session`; of *options cwd, agent_dir and
+ * session_dir count. wanted: NULL = the newest one of cwd; with "/" or ".jsonl" at its
+ * end = a path, which need not exist; else the beginning of an id, of any directory.
+ * *path is freed with pi_free(). PI_NOT_FOUND, PI_INVALID (several begin so). Blocks.
+ */
+PI_API enum pi_status pi_session_find(char **path, const struct pi_agent_options *options,
+                                      const char *wanted, struct pi_error *err);
+
+/**
+ * The sessions of cwd, newest first, as a JSON array of objects: path, id, cwd, name?,
+ * firstMessage?, messages, modified (ms since 1970). Freed with pi_free(). Blocks.
+ */
+PI_API enum pi_status pi_sessions_json(char **json,
+                                       const struct pi_agent_options *options,
+                                       struct pi_error *err);
 
 /* -- events -- */
 

@@ -134,12 +134,12 @@ static enum pi_status open_once(struct journal *j, struct journal_owner *owner,
 {
     struct stat st;
     struct stat now;
-    *owner = (struct journal_owner){0};
-    j->read_only = NULL;
+    j->read_only = owner ? NULL : "it was opened for reading";
     enum pi_status status = file_open_regular(&j->fd, j->path, &st, err);
-    if (status) {
+    if (status || !owner) {
         return status;
     }
+    *owner = (struct journal_owner){0};
     if (!open_for_writing(j, &st, &j->read_only)) {
         return j->read_only ? PI_OK : PI_STALE;
     }

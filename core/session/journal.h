@@ -37,7 +37,8 @@ enum pi_status journal_create(struct journal **out, const char *path,
 
 /**
  * Opens a file for appending when nobody else does, else for reading; *owner tells. A
- * file that may only be read is opened so, too. PI_INVALID: not a regular file.
+ * file that may only be read is opened so, too, and with owner NULL every file is, and no
+ * lock is asked for. PI_INVALID: not a regular file.
  */
 enum pi_status journal_open(struct journal **out, struct journal_owner *owner,
                             const char *path, struct pi_error *err) NODISCARD;

@@ -74,55 +74,80 @@ static enum pi_status prepare(struct session *s, struct pi_error *err)
 
 /* -- entries -- */
 
-static void begin_record(struct buf *record, const struct session *s, const char *id,
-                         enum entry_type type)
+// Entries of version 1 have no ids: each follows the one before.
+static void begin_record(struct buf *record, const struct index_new *entry)
 {
     char now[25];
     clock_iso(now, clock_unix_ms());
-    int32_t parent = index_sound(&s->index, s->leaf);
-    buf_addf(record,
-             "{\"type\":\"%s\",\"id\":\"%s\",\"parentId\":", entry_type_name(type), id);
-    if (parent == INDEX_NONE) {
+    buf_addf(record, "{\"type\":\"%s\"", entry_type_name(entry->type));
+    if (entry->id.n > 0) {
+        buf_adds(record, ",\"id\":");
+        json_write_string(record, entry->id);
+        buf_adds(record, ",\"parentId\":");
+    }
+    if (entry->parent.n > 0) {
+        json_write_string(record, entry->parent);
+    } else if (entry->id.n > 0) {
         buf_adds(record, "null");
-    } else {
-        json_write_string(record, sv_of(index_id(&s->index, parent)));
     }
     buf_addf(record, ",\"timestamp\":\"%s\"", now);
+}
+
+// A copy, since the index moves when it grows.
+static enum pi_status copy_parent(struct buf *out, const struct session *s,
+                                  struct pi_error *err)
+{
+    int32_t parent = index_sound(&s->index, s->leaf);
+    if (parent != INDEX_NONE && s->version > 1) {
+        buf_adds(out, index_id(&s->index, parent));
+    }
+    return buf_ok(out) ? PI_OK : error_nomem(err);
+}
+
+// Writes it. Whatever memory is needed afterwards is there before anything is written.
+static enum pi_status write_entry(struct session *s, struct index_new *entry,
+                                  const struct buf *members, struct pi_error *err)
+{
+    struct buf record = {0};
+    size_t longer = entry->id.n > entry->parent.n ? entry->id.n : entry->parent.n;
+    enum pi_status status = PI_OK;
+    begin_record(&record, entry);
+    buf_addsv(&record, buf_sv(members));
+    buf_adds(&record, "}\n");
+    if (!buf_ok(members) || !buf_ok(&record) || !index_reserve(&s->index, longer)) {
+        status = error_nomem(err);
+    }
+    if (!status) {
+        status = journal_append(s->journal, buf_sv(&record), &entry->offset, err);
+    }
+    if (!status) {
+        s->leaf = index_add(&s->index, entry);
+    }
+    buf_finish(&record);
+    return status;
 }
 
 // members: the rest of the entry, each with its comma before it.
 static enum pi_status add(struct session *s, enum entry_type type,
                           const struct buf *members, struct pi_error *err)
 {
-    char id[UUID_BYTES];
-    struct buf record = {0};
-    struct index_new entry = {.type = type};
+    char id[UUID_BYTES] = "";
+    struct buf parent = {0};
     enum pi_status status = prepare(s, err);
-    if (!status) {
+    if (!status && s->version > 1) {
         status = new_id(s, id, err);
     }
-    if (status) {
-        return status;
-    }
-    begin_record(&record, s, id, type);
-    buf_addsv(&record, buf_sv(members));
-    buf_adds(&record, "}\n");
-    int32_t parent = index_sound(&s->index, s->leaf);
-    size_t id_len = parent == INDEX_NONE ? 0 : strlen(index_id(&s->index, parent));
-    // Whatever memory is needed later is there before anything is written.
-    if (!buf_ok(members) || !buf_ok(&record) ||
-        !index_reserve(&s->index, id_len > sizeof id ? id_len : sizeof id)) {
-        status = error_nomem(err);
+    if (!status) {
+        status = copy_parent(&parent, s, err);
     }
     if (!status) {
-        status = journal_append(s->journal, buf_sv(&record), &entry.offset, err);
+        struct index_new entry = {.type = type,
+                                  .id = sv_of(id),
+                                  .parent = buf_sv(&parent),
+                                  .follow = s->version == 1};
+        status = write_entry(s, &entry, members, err);
     }
-    if (!status) {
-        entry.id = sv_of(id);
-        entry.parent = sv_of(parent == INDEX_NONE ? "" : index_id(&s->index, parent));
-        s->leaf = index_add(&s->index, &entry);
-    }
-    buf_finish(&record);
+    buf_finish(&parent);
     return status;
 }
 

@@ -62,10 +62,15 @@ static enum pi_status parse(struct path *p, size_t i, struct json **out)
     return PI_OK;
 }
 
-static size_t place_of(const struct path *p, const char *id)
+// Where the first entry lies that a compaction kept. Version 1 counts the lines of the
+// file, the header being number 0.
+static size_t first_kept(const struct path *p, const struct json *compaction)
 {
-    for (size_t i = 0; id && i < p->len; i++) {
-        if (strcmp(index_id(&p->session->index, p->at[i]), id) == 0) {
+    const char *id = json_get_str(compaction, "firstKeptEntryId");
+    double number = json_get_num(compaction, "firstKeptEntryIndex", 0) - 1;
+    for (size_t i = 0; i < p->len; i++) {
+        if (id ? strcmp(index_id(&p->session->index, p->at[i]), id) == 0
+               : p->session->version == 1 && p->at[i] == number) {
             return i;
         }
     }
@@ -86,7 +91,7 @@ static enum pi_status find_summary(struct path *p)
             return status;
         }
         if (json_get_str(entry, "summary")) {
-            size_t first = place_of(p, json_get_str(entry, "firstKeptEntryId"));
+            size_t first = first_kept(p, entry);
             p->summary = i;
             p->kept = first < i ? first : i;
         }

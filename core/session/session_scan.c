@@ -129,7 +129,7 @@ static void take_entry(struct scan *s, const struct journal_line *line)
             entry.type = ENTRY_LOST;
         }
         // The children of a damaged entry still find its parent.
-        if (described || entry.id.n > 0) {
+        if (sound ? described : entry.id.n > 0) {
             add(s, &entry);
         }
     }

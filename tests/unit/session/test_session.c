@@ -358,6 +358,33 @@ static void test_damaged_leaf_is_no_parent(void **state)
     free(text);
 }
 
+#define OLD(text)                                                                        \
+    "{\"type\":\"message\",\"timestamp\":\"2025-11-01T12:00:00.000Z\",\"message\":"      \
+    "{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+
+static void test_version_1(void **state)
+{
+    (void)state;
+    const char *text =
+        "{\"type\":\"session\",\"id\":\"old\",\"cwd\":\"/work\"}\n" OLD("1")
+            OLD("2") "{\"type\":\"compaction\",\"timestamp\":\"t\",\"summary\":\"S\","
+                     "\"firstKeptEntryIndex\":2}\n" OLD("3");
+    struct session *s = open_text(text);
+    const char *lead = "u:The conversation up to here was replaced by this summary of it:"
+                       "\n\n<summary>\nS\n</summary> u:2 u:3";
+    assert_string_equal(texts(s), lead);
+    add_user(s, "4");
+    session_close(s);
+    s = reopen(scratch_path(dir, "file.jsonl"));
+    assert_string_equal(strstr(texts(s), "u:2"), "u:2 u:3 u:4");
+    assert_int_equal(problems.len, 0);
+    session_close(s);
+    char *all = scratch_read(dir, "file.jsonl", NULL);
+    assert_memory_equal(all, text, strlen(text));
+    assert_null(strstr(all + strlen(text), "parentId"));
+    free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +398,7 @@ int main(void)
         TEST(test_cut_at_every_byte),
         TEST(test_nul_blocks),
         TEST(test_damaged_leaf_is_no_parent),
+        TEST(test_version_1),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     buf_finish(&problems);
