@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/map.h"
 #include "llm/model.h"
 #include "llm/provider.h"
 
@@ -55,7 +56,8 @@ struct wire_answer {
     bool failed;          // an error or a refusal instead of an answer: see error
     int http_like_status; // of the failure, for the retry policy: 529 for overloaded, 400
                           // for what another try will not mend; 0 = unknown
-    struct buf error;     // words of the server, for people
+    struct buf error;     // words for people, or what the server sent: see error_body.h
+    struct map ids;       // of all calls of the conversation
 };
 
 struct wire {
@@ -84,14 +86,6 @@ struct wire {
 };
 
 extern const struct wire wire_anthropic, wire_openai_chat;
-
-/**
- * Reads the error in a body or an event: {"error":{...}}, {"error":"..."}, {"detail":..},
- * {"message":..}, an array around it, or text that is no JSON. Appends the words for
- * people; *status gets the HTTP status that type or code stand for (unchanged when they
- * say nothing). False when there is no error in it. Without memory words has failed.
- */
-bool wire_error_read(struct buf *words, int *status, struct sv text);
 
 /**
  * Whether a changed request may work after this refusal (status 400 or 422): then the
