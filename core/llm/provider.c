@@ -7,7 +7,7 @@
 
 const struct wire *wire_find(const char *api)
 {
-    static const struct wire *const wires[] = {NULL};
+    static const struct wire *const wires[] = {&wire_anthropic, &wire_openai_chat, NULL};
     for (size_t i = 0; wires[i]; i++) {
         if (strcmp(wires[i]->api, api) == 0) {
             return wires[i];
