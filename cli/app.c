@@ -72,6 +72,17 @@ static enum pi_permissions permissions(struct app *app)
     return args->permissions_given || terminal ? PI_PERMISSIONS_ASK : PI_PERMISSIONS_YOLO;
 }
 
+// A tool without a model needs no prompt, so its files are neither read nor complained
+// of.
+static void set_prompt(struct pi_agent_options *options, const struct args *args)
+{
+    static const char *const nothing[] = {NULL};
+    bool tool = args->command == ARGS_TOOL || args->command == ARGS_TOOL_LINES;
+    options->system_prompt = tool ? "" : args->system_prompt;
+    options->append_system_prompt = tool ? nothing : args->append_system_prompt;
+    options->no_context_files = tool || args->no_context_files;
+}
+
 int app_start(struct app *app)
 {
     struct pi_error err = {0};
@@ -84,9 +95,7 @@ int app_start(struct app *app)
     options.cwd = app->cwd;
     options.model = app->args->model;
     options.tools = app->args->tools;
-    options.system_prompt = app->args->system_prompt;
-    options.append_system_prompt = app->args->append_system_prompt;
-    options.no_context_files = app->args->no_context_files;
+    set_prompt(&options, app->args);
     options.permissions = permissions(app);
     options.restrict_dir = app->restrict_dir;
     options.log_path = env_get(&app->env, "PI_LOG");

@@ -86,7 +86,9 @@ static int run_prompt(struct app *app)
     }
     struct sv line, rest = buf_sv(&notes);
     while (sv_next_line(&rest, &line)) {
-        fprintf(stderr, "pi: %.*s\n", (int)line.n, line.p);
+        struct pi_error note;
+        error_set(&note, PI_OK, "%.*s", (int)line.n, line.p);
+        app_fail(&note);
     }
     if (status != PI_OK) {
         code = app_fail(&err);

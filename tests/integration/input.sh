@@ -71,6 +71,12 @@ refused 1 'big.txt' @big.txt hi </dev/null
 refused 2 'there is no prompt' </dev/null
 refused 2 'there is no prompt' ' ' </dev/null
 
+odd=$(printf 'odd\033[31m')
+printf 'a\377' >"$odd"
+run 'a name with an escape' "$pi" -p --model replay:turns.json "@$odd" </dev/null
+holds err 'not valid UTF-8'
+lacks err "$(printf '\033')"
+
 # Without the first three descriptors nothing lands in the wrong file.
 run 'closed descriptors' sh -c '"$1" -p --model replay:turns.json hi <&- >&- 2>&-' - "$pi"
 code_is 1

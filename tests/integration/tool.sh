@@ -82,4 +82,12 @@ case $code in 0 | 141) ;; *) fail "closed pipe: exit code $code" ;; esac
 run 'full disk' sh -c '"$1" tool read "{\"path\":\"a.txt\"}" >/dev/full' - "$pi"
 code_is 1
 holds err 'cannot write to stdout'
+# The files of a prompt are none of a single call's business.
+mkdir AGENTS.md
+run 'an unusable context file' "$pi" tool bash '{"command":"echo fine"}'
+code_is 0
+is out fine
+is err ''
+rmdir AGENTS.md
+
 done_testing
