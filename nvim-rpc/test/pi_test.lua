@@ -121,6 +121,231 @@ function tests.one_prompt()
   equal(lines(), { 'rösen', 'veilchen', 'tulpen' })
 end
 
+-- How many processes sleep so long. Its command line is the one of sleep itself.
+local function sleeping(mark)
+  local count = 0
+  for name in vim.gsplit(vim.fn.glob('/proc/[0-9]*/cmdline'), '\n') do
+    local file = io.open(name, 'rb')
+    local arguments = file and file:read('*a') or ''
+    if file then
+      file:close()
+    end
+    if arguments == 'sleep\0' .. mark .. '\0' then
+      count = count + 1
+    end
+  end
+  return count
+end
+
+local function gone(mark)
+  check(vim.wait(5000, function()
+    return sleeping(mark) == 0
+  end, 20), 'the command still runs')
+end
+
+local marks = 0
+local function new_mark()
+  marks = marks + 1
+  return ('600.%d%03d'):format(vim.fn.getpid(), marks)
+end
+
+local function start_sleeping()
+  local mark = new_mark()
+  record({ call('bash', { command = 'echo go; sleep ' .. mark .. '; true' }) }, { { text = 'Done.' } })
+  vim.cmd('Pi sleep')
+  wait(function()
+    return shown():find('\ngo')
+  end, 'the command')
+  wait(function()
+    return sleeping(mark) == 1
+  end, 'its process')
+  return mark
+end
+
+-- The run and its command end; the conversation goes on.
+function tests.abort()
+  local mark = start_sleeping()
+  local begin = vim.loop.hrtime()
+  vim.cmd('Pi abort')
+  ended()
+  check(vim.loop.hrtime() - begin < 2.5e9, 'abort took long')
+  gone(mark)
+  check(shown():find('aborted'), shown())
+  check(not session.running(), 'still running')
+  events = {}
+  vim.cmd('Pi go on')
+  ended()
+  check(shown():find('Done.', 1, true), shown())
+end
+
+function tests.stop()
+  local mark = start_sleeping()
+  vim.cmd('Pi stop')
+  gone(mark)
+  check(not require('pi.rpc').running(), 'still running')
+end
+
+-- Even when pi-nvim has no chance to clean up.
+function tests.killed()
+  local mark = start_sleeping()
+  local pid = vim.fn.jobpid(require('pi.rpc').channel())
+  vim.loop.kill(pid, 'sigkill')
+  gone(mark)
+  wait(function()
+    return shown():find('pi-nvim ended with code 137', 1, true)
+  end, 'the news')
+end
+
+-- Another Neovim with a command under way, driven over its own channel.
+local function start_child(mark)
+  record({ call('bash', { command = 'echo go; sleep ' .. mark .. '; true' }) })
+  local child = vim.fn.jobstart({ vim.v.progpath, '--embed', '--headless', '-u', 'NONE', '-i', 'NONE', '-n' }, { rpc = true })
+  local plugin = vim.fn.fnamemodify(vim.api.nvim_get_runtime_file('plugin/pi.lua', false)[1], ':h:h')
+  vim.rpcrequest(child, 'nvim_set_var', 'pi', vim.g.pi)
+  vim.rpcrequest(child, 'nvim_command', 'set rtp^=' .. plugin .. ' | runtime plugin/pi.lua | cd ' .. dir)
+  return child
+end
+
+function tests.exit()
+  local mark = new_mark()
+  local child = start_child(mark)
+  vim.rpcnotify(child, 'nvim_command', 'Pi sleep')
+  wait(function()
+    return sleeping(mark) == 1
+  end, 'the command')
+  vim.rpcnotify(child, 'nvim_command', 'qall!')
+  gone(mark)
+end
+
+-- While Neovim waits for a key, nothing is sent to it; afterwards all arrives.
+function tests.blocked()
+  local child = start_child('0.1')
+  local function lines_of_child()
+    return vim.rpcrequest(
+      child,
+      'nvim_exec_lua',
+      [[return vim.api.nvim_buf_get_lines(require('pi.session').buffer(), 0, -1, true)]],
+      {}
+    )
+  end
+  vim.rpcrequest(child, 'nvim_command', 'Pi sleep')
+  vim.rpcrequest(child, 'nvim_input', 'r')
+  wait(function()
+    return vim.rpcrequest(child, 'nvim_get_mode').blocking
+  end, 'a blocked Neovim')
+  vim.wait(500)
+  vim.rpcrequest(child, 'nvim_input', 'x')
+  wait(function()
+    return vim.tbl_contains(lines_of_child(), 'go')
+  end, 'the output')
+  vim.fn.jobstop(child)
+end
+
+-- A change while the user types is an undo block of its own.
+function tests.typing()
+  write('a.txt', 'one\ntwo\n')
+  local child = start_child('0')
+  record(
+    { call('edit', { path = 'a.txt', edits = { { oldText = 'two', newText = '2' } } }) },
+    { { text = 'Done.' } }
+  )
+  vim.rpcrequest(child, 'nvim_set_var', 'pi', vim.g.pi)
+  local function lines_of_child()
+    return vim.rpcrequest(child, 'nvim_buf_get_lines', 1, 0, -1, true)
+  end
+  vim.rpcrequest(child, 'nvim_command', 'edit a.txt')
+  vim.rpcrequest(child, 'nvim_input', 'Atyped')
+  vim.rpcrequest(child, 'nvim_command', 'Pi x')
+  wait(function()
+    return lines_of_child()[2] == '2'
+  end, 'the edit')
+  vim.rpcrequest(child, 'nvim_input', '<Esc>')
+  equal(lines_of_child(), { 'onetyped', '2' })
+  vim.rpcrequest(child, 'nvim_command', 'undo')
+  equal(lines_of_child(), { 'onetyped', 'two' })
+  vim.rpcrequest(child, 'nvim_command', 'undo')
+  equal(lines_of_child(), { 'one', 'two' })
+  vim.fn.jobstop(child)
+end
+
+function tests.questions()
+  record(
+    { call('bash', { command = 'touch allowed' }) },
+    { call('bash', { command = 'touch denied' }) },
+    { { text = 'Done.' } }
+  )
+  vim.g.pi = vim.tbl_extend('force', vim.g.pi, { yolo = false })
+  vim.cmd('Pi x')
+  for _, answer in ipairs({ 'allow', 'deny' }) do
+    wait(function()
+      return seen('permission_request')
+    end, 'a question')
+    check(shown():find('May bash go on?', 1, true), shown())
+    events = {}
+    vim.cmd('Pi ' .. answer)
+    wait(function()
+      return seen('permission_end')
+    end, 'the end of the question')
+  end
+  ended()
+  check(vim.fn.filereadable('allowed') == 1, 'the command did not run')
+  check(vim.fn.filereadable('denied') == 0, 'the command did run')
+end
+
+function tests.flood()
+  record(
+    { call('bash', { command = "yes | head -c 30M; head -c 99999 /dev/zero | tr '\\0' x; echo; seq 99" }) },
+    { { text = 'Done.' } }
+  )
+  vim.cmd('Pi x')
+  ended()
+  check(shown():find('\n98\n99\n'), shown())
+  check(not shown():find('\n88\n'), shown())
+  check(#shown() < 8000, 'too much is shown')
+end
+
+-- What Neovim says wrong is told; a notification is never answered.
+function tests.wrong_messages()
+  local rpc = require('pi.rpc')
+  record({ { text = 'Hello.' } })
+  local function fails(words, start)
+    local ok, err = pcall(start)
+    check(not ok and err:find(words, 1, true), tostring(err))
+  end
+  fails('absolute path', function()
+    rpc.start({ cwd = 'relative' })
+  end)
+  fails('no parameter "nonsense"', function()
+    rpc.start({ cwd = dir, nonsense = 1 })
+  end)
+  fails('cwd has the wrong type', function()
+    rpc.start({ cwd = 7 })
+  end)
+  local protocol = rpc.protocol
+  rpc.protocol = 99
+  fails('protocol 1 and the plugin 99', function()
+    rpc.start({ cwd = dir })
+  end)
+  rpc.protocol = protocol
+  rpc.start({ cwd = dir, model = vim.g.pi.model })
+  for _, method in ipairs({ 'nonsense', 'prompt', 'answer_permission' }) do
+    events = {}
+    rpc.notify(method)
+    wait(function()
+      return seen('notice')
+    end, 'an error')
+  end
+  fails('hello was said already', function()
+    vim.rpcrequest(rpc.channel(), 'hello', { protocol = 1, cwd = dir })
+  end)
+  fails('no such method', function()
+    vim.rpcrequest(rpc.channel(), 'nonsense')
+  end)
+  equal(vim.rpcrequest(rpc.channel(), 'prompt', { text = 'x' }), vim.NIL)
+  ended()
+  check(shown():find('Hello.', 1, true), shown())
+end
+
 local failed = 0
 vim.cmd('cd ' .. dir)
 for name, test in pairs(tests) do

@@ -39,6 +39,11 @@ function M.running()
   return channel ~= nil
 end
 
+-- The channel to pi-nvim, or nil.
+function M.channel()
+  return channel
+end
+
 -- Starts pi-nvim and an agent; returns what it answers. Errors have words for the user.
 function M.start(options)
   stderr = {}
