@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "exit.h"
 #include "pi_tools.h"
+#include "resume.h"
 #include "show.h"
 #include "sys/path.h"
 
@@ -83,6 +84,28 @@ static void set_prompt(struct pi_agent_options *options, const struct args *args
     options->no_context_files = tool || args->no_context_files;
 }
 
+static struct pi_agent_options options_of(const struct app *app)
+{
+    struct pi_agent_options options = PI_AGENT_OPTIONS_INIT;
+    options.cwd = app->cwd;
+    options.model = app->args->model;
+    options.tools = app->args->tools;
+    set_prompt(&options, app->args);
+    options.restrict_dir = app->restrict_dir;
+    options.log_path = env_get(&app->env, "PI_LOG");
+    options.definitions = pi_tools_builtin(&options.definitions_len);
+    options.session = app->session;
+    options.session_dir = app->args->session_dir;
+    options.no_session = app->args->no_session || app->args->command != ARGS_PROMPT;
+    return options;
+}
+
+int app_find_session(struct app *app)
+{
+    struct pi_agent_options options = options_of(app);
+    return resume_find(&app->session, app->args, &options);
+}
+
 int app_start(struct app *app)
 {
     struct pi_error err = {0};
@@ -91,18 +114,15 @@ int app_start(struct app *app)
     }
     app->out.loop = &app->loop;
     app->err.loop = &app->loop;
-    struct pi_agent_options options = PI_AGENT_OPTIONS_INIT;
-    options.cwd = app->cwd;
-    options.model = app->args->model;
-    options.tools = app->args->tools;
-    set_prompt(&options, app->args);
+    struct pi_agent_options options = options_of(app);
     options.permissions = permissions(app);
-    options.restrict_dir = app->restrict_dir;
-    options.log_path = env_get(&app->env, "PI_LOG");
-    options.definitions = pi_tools_builtin(&options.definitions_len);
     if (mainloop_start(&app->loop, &options, &err) != PI_OK) {
         app_fail(&err);
         return err.code == PI_INVALID ? EXIT_USAGE : EXIT_FAILED;
+    }
+    if (app->args->name &&
+        pi_agent_set_session_name(app->loop.agent, app->args->name, &err) != PI_OK) {
+        return app_fail(&err);
     }
     return EXIT_OK;
 }
@@ -174,6 +194,8 @@ void app_finish(struct app *app)
     env_finish(&app->env);
     free(app->restrict_dir);
     app->restrict_dir = NULL;
+    pi_free(app->session);
+    app->session = NULL;
     free(app->cwd);
     app->cwd = NULL;
 }

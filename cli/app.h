@@ -17,6 +17,7 @@ struct app {
     struct env env;
     char *cwd;
     char *restrict_dir; // absolute, NULL = none
+    char *session;      // file to go on with, NULL = none
     struct mainloop loop;
     struct out out; // stdout
     struct out err; // stderr
@@ -27,6 +28,9 @@ struct app {
 /** Finds the environment and the working directory. Starts nothing. */
 enum pi_status app_init(struct app *app, const struct args *args,
                         struct pi_error *err) NODISCARD;
+
+/** Finds the session that the user wants to go on with; EXIT_OK or after a message. */
+int app_find_session(struct app *app) NODISCARD;
 
 /**
  * Takes over the signals and starts the agent; after all input of the user was read.

@@ -19,6 +19,10 @@ enum option_value {
     OPTION_JSONL,
     OPTION_JSON,
     OPTION_RESTRICT,
+    OPTION_SESSION,
+    OPTION_SESSION_DIR,
+    OPTION_NO_SESSION,
+    OPTION_NAME,
 };
 
 static const struct option prompt_options[] = {
@@ -30,6 +34,12 @@ static const struct option prompt_options[] = {
     {"append-system-prompt", required_argument, NULL, OPTION_APPEND_SYSTEM_PROMPT},
     {"no-context-files", no_argument, NULL, OPTION_NO_CONTEXT_FILES},
     {"permissions", required_argument, NULL, OPTION_PERMISSIONS},
+    {"continue", no_argument, NULL, 'c'},
+    {"resume", no_argument, NULL, 'r'},
+    {"session", required_argument, NULL, OPTION_SESSION},
+    {"session-dir", required_argument, NULL, OPTION_SESSION_DIR},
+    {"no-session", no_argument, NULL, OPTION_NO_SESSION},
+    {"name", required_argument, NULL, OPTION_NAME},
     {"show-prompt", no_argument, NULL, OPTION_SHOW_PROMPT},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},
@@ -110,6 +120,15 @@ static bool set_option(struct args *a, int option)
     case OPTION_JSON:
         a->json = true;
         return true;
+    case 'c':
+        a->go_on = true;
+        return true;
+    case 'r':
+        a->resume = true;
+        return true;
+    case OPTION_NO_SESSION:
+        a->no_session = true;
+        return true;
     case OPTION_NO_CONTEXT_FILES:
         a->no_context_files = true;
         return true;
@@ -125,6 +144,13 @@ static bool set_option(struct args *a, int option)
         return set_text(&a->tools, optarg, "--tools");
     case OPTION_SYSTEM_PROMPT:
         a->system_prompt = optarg;
+        return true;
+    case OPTION_SESSION:
+        return set_text(&a->session, optarg, "--session");
+    case OPTION_SESSION_DIR:
+        return set_text(&a->session_dir, optarg, "--session-dir");
+    case OPTION_NAME:
+        a->name = optarg;
         return true;
     case OPTION_RESTRICT:
         return set_text(&a->restrict_dir, optarg, "--restrict");
@@ -153,7 +179,7 @@ static bool parse_options(struct args *a, int argc, char **argv,
     opterr = 0;
     for (;;) {
         // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread exists yet
-        int result = getopt_long(argc, argv, ":phv", options, NULL);
+        int result = getopt_long(argc, argv, ":phvcr", options, NULL);
         if (result == -1) {
             return true;
         }
@@ -191,6 +217,15 @@ static bool parse_tool(struct args *a, int argc, char **argv)
     return true;
 }
 
+static bool check_session(const struct args *a)
+{
+    int ways = a->go_on + a->resume + (a->session != NULL) + a->no_session;
+    return ways < 2 ||
+           complain("--continue, --resume, --session and --no-session exclude "
+                    "each other",
+                    NULL);
+}
+
 bool args_parse(struct args *out, int argc, char **argv)
 {
     *out = (struct args){0};
@@ -198,6 +233,9 @@ bool args_parse(struct args *out, int argc, char **argv)
         return parse_tool(out, argc - 1, argv + 1);
     }
     if (!parse_options(out, argc, argv, prompt_options)) {
+        return false;
+    }
+    if (!check_session(out)) {
         return false;
     }
     out->words = argv + optind;

@@ -29,6 +29,12 @@ struct args {
     bool permissions_given;
     enum pi_permissions permissions;
     const char *restrict_dir;
+    bool go_on;          // --continue
+    bool resume;         // --resume: ask which
+    const char *session; // beginning of an id, or a path
+    bool no_session;
+    const char *session_dir;
+    const char *name; // of the session, "" takes it away
     const char *tool_name;
     const char *tool_arguments; // JSON text, "-" = on stdin, NULL = {}
     char **words;               // of the prompt, with @files among them

@@ -79,7 +79,11 @@ static int run_prompt(struct app *app)
     }
     struct buf prompt = {0}, notes = {0};
     struct pi_error err = {0};
-    int code = EXIT_FAILED;
+    int code = app_find_session(app);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = EXIT_FAILED;
     enum pi_status status = input_read(&prompt, &notes, args, app->cwd, &app->env, &err);
     if (status == PI_OK && prompt.len == 0 && !args->print && isatty(STDIN_FILENO)) {
         status = input_ask_line(&prompt, &err);

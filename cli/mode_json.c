@@ -1,20 +1,11 @@
 #include "base/json.h"
 #include "exit.h"
 #include "mode.h"
-#include "sys/clock.h"
 
 static void add_header(struct app *app)
 {
-    char now[25];
-    clock_iso(now, clock_unix_ms());
-    struct buf b = {0};
-    buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"timestamp\":\"%s\"",
-             pi_agent_session_id(app->loop.agent), now);
-    buf_adds(&b, ",\"cwd\":");
-    json_write_string(&b, sv_of(app->cwd));
-    buf_adds(&b, "}\n");
-    out_add(&app->out, buf_sv(&b));
-    buf_finish(&b);
+    out_adds(&app->out, pi_agent_session_header(app->loop.agent));
+    out_adds(&app->out, "\n");
 }
 
 static void on_event(void *data, const pi_event *event)
