@@ -51,6 +51,10 @@ static void add_title(struct buf *b, const struct json *event)
         buf_adds(b, title.n > 0 ? " " : "");
     }
     show_line(b, title, TITLE_COLUMNS);
+    // A title without its argument ends in a blank.
+    while (b->len > 0 && b->data[b->len - 1] == ' ') {
+        buf_truncate(b, b->len - 1);
+    }
 }
 
 void progress_start(struct progress *p, const struct json *event)

@@ -22,6 +22,10 @@ is out done
 holds err 'failed: Command exited with code 4'
 holds err 'nosuch'
 
+turns "$(tool read '{}')" "$(text done)"
+run 'a call without its arguments' answer x
+holds err '● read  failed'
+
 turns "$(failure 'the model is on fire')"
 run 'model error' answer x
 code_is 1
