@@ -13,6 +13,12 @@ static enum pi_status open_for_change(const struct disk_change *c, int *fd,
     do {
         *fd = open(c->path, FLAGS);
     } while (*fd < 0 && errno == EINTR);
+    if (*fd < 0 && errno == EPERM) {
+        return error_set(
+            err, PI_DENIED,
+            "it may only be appended to (chattr +a); append with bash, or ask "
+            "the user");
+    }
     if (*fd < 0) {
         return error_errno(err, errno, "cannot open it for writing");
     }

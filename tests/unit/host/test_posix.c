@@ -5,6 +5,9 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/xattr.h>
 
@@ -425,6 +428,30 @@ static void test_read_only(void **state)
     assert_int_equal(entries(), 1);
 }
 
+static bool set_flags(const char *name, int flags)
+{
+    int fd = open(scratch_path(dir, name), O_RDONLY | O_CLOEXEC);
+    bool ok = ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+    close(fd);
+    return ok;
+}
+
+static void test_append_only(void **state)
+{
+    (void)state;
+    struct pi_error err = {0};
+    scratch_text(dir, "log", "a\n");
+    if (!set_flags("log", FS_APPEND_FL)) {
+        skip(); // only root may, and not on every file system
+    }
+    enum pi_status status = edit("log", "a", "b", &err);
+    scratch_check(set_flags("log", 0), "flags");
+    assert_int_equal(status, PI_DENIED);
+    assert_non_null(strstr(err.message, "may only be appended to"));
+    assert_true(scratch_holds(dir, "log", "a\n"));
+    assert_int_equal(entries(), 1);
+}
+
 static int edit_f(void)
 {
     struct pi_error err = {0};
@@ -508,6 +535,7 @@ int main(void)
         TEST(test_stale),
         TEST(test_stale_by_content),
         cmocka_unit_test_setup_teardown(test_read_only, work_setup_open, work_teardown),
+        cmocka_unit_test_setup_teardown(test_append_only, work_setup_open, work_teardown),
         cmocka_unit_test_setup_teardown(test_folder_not_writable, work_setup_open,
                                         work_teardown),
         cmocka_unit_test_setup_teardown(test_owner_that_cannot_be_kept, work_setup_open,
