@@ -212,15 +212,21 @@ request to the model, `follow-up' (the default) when the work is done."
             (cl-remove (cadr item) (pi-session-requests session) :key #'cadr)
           (append (pi-session-requests session) (list item)))))
 
+(defvar pi-session--serving nil
+  "Non-nil while a request is served; hooks that run then may wait, too.")
+
 (defun pi-session--serve (session)
   "Serve the requests of SESSION for buffers.
-Not while a command waits for something: it may be in the middle of saving."
-  (if (and this-command (pi-session-requests session))
+Not while a command waits for something, or another request is served: a
+buffer may be in the middle of being saved."
+  (if (and (or this-command pi-session--serving) (pi-session-requests session))
       (pi-session--later session pi-session--defer-seconds)
     (while (pi-session-requests session)
       (pcase-let* ((`(,op ,id ,path ,version ,changes)
                     (pop (pi-session-requests session)))
-                   (`(,status . ,fields) (pi-buffer-serve op path version changes)))
+                   (`(,status . ,fields)
+                    (let ((pi-session--serving t))
+                      (pi-buffer-serve op path version changes))))
         (when (pi-session-agent session)
           (pi-module--answer-host (pi-session-agent session) id status
                                   (or fields [])))))))

@@ -257,6 +257,32 @@
           (should (equal (buffer-string) "two\n"))
           (should (equal (pi-tests--disk file) "two\n")))))))
 
+(ert-deftest pi-tests-not-inside-a-hook ()
+  "Two edits; a hook of the first one waits, and the second one waits for it."
+  (pi-tests--in-directory dir
+    (let ((log nil)
+          (edit (lambda (name)
+                  (pi-tests--call "edit" :path name
+                                  :edits [(:oldText "one" :newText "two")]))))
+      (dolist (name '("a.txt" "b.txt"))
+        (pi-tests--write (expand-file-name name dir) "one\n")
+        (with-current-buffer (find-file-noselect (expand-file-name name dir))
+          (add-hook 'after-save-hook
+                    (lambda ()
+                      (push 'begin log)
+                      (sleep-for 0.3)
+                      (push 'end log))
+                    nil t)))
+      (let* ((pi-yolo t)
+             (pi-model (pi-tests--turns dir (list (funcall edit "a.txt")
+                                                  (funcall edit "b.txt"))
+                                        (list (list :text "Done."))))
+             (session (pi-prompt "x")))
+        (pi-tests--ended)
+        (should-not (pi-session-requests session))
+        (should (equal (reverse log) '(begin end begin end)))
+        (should (equal (pi-tests--disk (expand-file-name "b.txt" dir)) "two\n"))))))
+
 (ert-deftest pi-tests-questions ()
   "A command waits for the user's answer, in no hurry."
   (pi-tests--in-directory dir
