@@ -59,6 +59,13 @@ __attribute__((visibility("default"))) int getaddrinfo(const char *node,
     return real(node, service, hints, out);
 }
 
+// Sanitizers make reading the CA certificates slow.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { ABORT_MS = 2000 };
+#else
+enum { ABORT_MS = 200 };
+#endif
+
 static struct fixture *server;
 static char good[64];
 static char dir[] = "/tmp/pi-ask-XXXXXX";
@@ -282,7 +289,9 @@ static void expect_quick_abort(struct face *f, const char *stop)
     int64_t begin = clock_mono_ms();
     pi_agent_abort(f->agent);
     wait_for(f, "agent_end", 0);
-    assert_in_range(clock_mono_ms() - begin, 0, 200);
+    int64_t took = clock_mono_ms() - begin;
+    print_message("aborted in %d ms\n", (int)took);
+    assert_in_range(took, 0, ABORT_MS);
     assert_string_equal(last_stop(f), stop);
     expect_good_answer(f);
 }
@@ -303,7 +312,7 @@ static void abort_in(const char *url, struct fixture_reply reply)
     usleep(100 * 1000);
     int64_t begin = clock_mono_ms();
     face_finish(&g);
-    assert_in_range(clock_mono_ms() - begin, 0, 300);
+    assert_in_range(clock_mono_ms() - begin, 0, ABORT_MS + 100);
 }
 
 static void abort_while_the_name_is_looked_up(void **state)

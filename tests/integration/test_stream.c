@@ -106,11 +106,17 @@ static struct outcome ask_with(const char *key, int64_t idle_ms)
     return o;
 }
 
+static struct outcome ask_once(struct fixture_reply reply, int64_t idle_ms)
+{
+    fixture_replies(server, &reply, 1);
+    struct outcome o = ask_with(NULL, idle_ms);
+    fixture_replies(server, NULL, 0);
+    return o;
+}
+
 static struct outcome ask_for(const char *bytes, enum fixture_end end)
 {
-    struct fixture_reply reply = {.bytes = sv_of(bytes), .end = end};
-    fixture_replies(server, &reply, 1);
-    return ask_with(NULL, 5000);
+    return ask_once((struct fixture_reply){.bytes = sv_of(bytes), .end = end}, 5000);
 }
 
 static void expect_text(struct outcome o, const char *text)
@@ -170,8 +176,7 @@ static void every_split_gives_the_same_answer(void **state)
                                       .split = split,
                                       .between_us = 50,
                                       .end = FIXTURE_CLOSE};
-        fixture_replies(server, &reply, 1);
-        expect_text(ask_with(NULL, 5000), "\xc3\xa4\xf0\x9f\x91\x8d.\nx");
+        expect_text(ask_once(reply, 5000), "\xc3\xa4\xf0\x9f\x91\x8d.\nx");
     }
 }
 
@@ -201,6 +206,7 @@ static void a_dead_connection_is_no_failure(void **state)
         expect_text(ask_with(NULL, 5000), "");
     }
     reply.end = FIXTURE_RESET;
+    fixture_replies(server, &reply, 1);
     for (int i = 0; i < 5; i++) {
         expect_text(ask_with(NULL, 5000), "");
     }
@@ -340,10 +346,9 @@ static void an_error_without_end_is_told_in_time(void **state)
     for (int i = 0; i < 20000; i++) {
         buf_adds(&large, "large ");
     }
-    fixture_replies(server, &reply, 1);
-    expect_error(ask_with(NULL, 300), FAILURE_RETRY, "answered 500: 0123456789");
+    expect_error(ask_once(reply, 300), FAILURE_RETRY, "answered 500: 0123456789");
     reply.bytes = buf_sv(&large);
-    expect_error(ask_with(NULL, 300), FAILURE_RETRY, "answered 500: large large");
+    expect_error(ask_once(reply, 300), FAILURE_RETRY, "answered 500: large large");
     buf_finish(&large);
 }
 
@@ -384,8 +389,7 @@ static void compressed_answers_are_read(void **state)
              sizeof gzip);
     buf_add(&bytes, gzip, sizeof gzip);
     struct fixture_reply reply = {.bytes = buf_sv(&bytes), .split = 3, .between_us = 200};
-    fixture_replies(server, &reply, 1);
-    expect_text(ask_with(NULL, 5000), "zip");
+    expect_text(ask_once(reply, 5000), "zip");
     buf_finish(&bytes);
 }
 
@@ -418,12 +422,11 @@ static void silence_has_a_limit_and_any_byte_counts(void **state)
     (void)state;
     struct fixture_reply reply = {.bytes = sv_of(UNTIL_CLOSE "data: text a\n\n"),
                                   .end = FIXTURE_STALL};
-    fixture_replies(server, &reply, 1);
-    struct outcome o = ask_with(NULL, 300);
+    struct outcome o = ask_once(reply, 300);
     assert_in_range(o.ms, 300, 1500);
     expect_error(o, FAILURE_RETRY, "127.0.0.1 sent nothing for 1 seconds");
     reply = (struct fixture_reply){.bytes = sv_of(""), .end = FIXTURE_STALL};
-    o = ask_with(NULL, 300); // before the first byte
+    o = ask_once(reply, 300); // before the first byte
     assert_in_range(o.ms, 300, 1500);
     expect_error(o, FAILURE_RETRY, "sent nothing");
     // Comments come more often than the limit, and the answer much later.
@@ -431,7 +434,7 @@ static void silence_has_a_limit_and_any_byte_counts(void **state)
     reply.split = 14;
     reply.between_us = 150 * 1000;
     reply.end = FIXTURE_CLOSE;
-    o = ask_with(NULL, 500);
+    o = ask_once(reply, 500);
     assert_in_range(o.ms, 800, 5000);
     expect_text(o, "");
 }
@@ -442,12 +445,11 @@ static void headers_have_a_limit(void **state)
     struct fixture_reply reply = {.bytes = sv_of("HTTP/1.1 200 OK\r\n"),
                                   .again =
                                       sv_of("X-More: aaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n")};
-    fixture_replies(server, &reply, 1);
-    expect_error(ask_with(NULL, 5000), FAILURE_FATAL,
+    expect_error(ask_once(reply, 5000), FAILURE_FATAL,
                  "127.0.0.1 sent more than 256 KiB of headers");
     reply.bytes = sv_of("HTTP/1.1 200 OK\r\nX-One: ");
     reply.again = sv_of("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
-    expect_error(ask_with(NULL, 5000), FAILURE_FATAL, "header that is too long");
+    expect_error(ask_once(reply, 5000), FAILURE_FATAL, "header that is too long");
 }
 
 static void an_event_has_a_limit(void **state)
@@ -463,14 +465,13 @@ static void an_event_has_a_limit(void **state)
     size_t open = large.len;
     buf_adds(&large, "\n\ndata: end\n\n");
     struct fixture_reply reply = {.bytes = buf_sv(&large), .end = FIXTURE_CLOSE};
-    fixture_replies(server, &reply, 1);
-    struct outcome o = ask_with(NULL, 5000);
+    struct outcome o = ask_once(reply, 5000);
     assert_string_equal(buf_cstr(&o.error), "");
     assert_int_equal(o.text.len, text);
     outcome_finish(&o);
     reply.again = sv_make(large.data + strlen(head), text);
     reply.bytes.n = open;
-    expect_error(ask_with(NULL, 5000), FAILURE_FATAL, "an event of more than 64 MiB");
+    expect_error(ask_once(reply, 5000), FAILURE_FATAL, "an event of more than 64 MiB");
     buf_finish(&large);
 }
 

@@ -24,8 +24,10 @@ struct fixture {
     pthread_t thread;
     atomic_bool stop;
     pthread_mutex_t lock;
-    const struct fixture_reply *replies;
+    pthread_cond_t quiet;
+    struct fixture_reply replies[FIXTURE_REPLIES];
     size_t replies_len, next;
+    unsigned busy; // connections that are replying
     size_t requests, accepted;
     struct buf last;
     struct connection *connections[CONNECTIONS_MAX];
@@ -39,6 +41,7 @@ static bool next_reply(struct fixture *f, struct fixture_reply *out)
     if (any) {
         *out = f->replies[f->next];
         f->next += f->next + 1 < f->replies_len;
+        f->busy++;
     }
     pthread_mutex_unlock(&f->lock);
     return any;
@@ -128,12 +131,9 @@ static void stall(struct connection *c)
     }
 }
 
-static bool reply(struct connection *c)
+static bool send_reply(struct connection *c, const struct fixture_reply *reply)
 {
-    struct fixture_reply r = {0};
-    if (!next_reply(c->fixture, &r)) {
-        return false;
-    }
+    struct fixture_reply r = *reply;
     pause_us(c, r.before_ms * 1000);
     bool alive = write_once(c, &r, r.bytes);
     while (alive && r.again.n > 0) {
@@ -149,6 +149,21 @@ static bool reply(struct connection *c)
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
     }
     return alive && r.end == FIXTURE_KEEP;
+}
+
+static bool reply(struct connection *c)
+{
+    struct fixture *f = c->fixture;
+    struct fixture_reply r = {0};
+    if (!next_reply(f, &r)) {
+        return false;
+    }
+    bool alive = send_reply(c, &r);
+    pthread_mutex_lock(&f->lock);
+    f->busy--;
+    pthread_cond_broadcast(&f->quiet);
+    pthread_mutex_unlock(&f->lock);
+    return alive;
 }
 
 static void *serve(void *data)
@@ -200,6 +215,7 @@ struct fixture *fixture_start(void)
         abort();
     }
     pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->quiet, NULL);
     f->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (f->listener < 0 || bind(f->listener, (struct sockaddr *)&address, len) != 0 ||
         listen(f->listener, 64) != 0 ||
@@ -221,6 +237,7 @@ void fixture_stop(struct fixture *f)
     }
     close(f->listener);
     buf_finish(&f->last);
+    pthread_cond_destroy(&f->quiet);
     pthread_mutex_destroy(&f->lock);
     free(f);
 }
@@ -233,7 +250,12 @@ unsigned fixture_port(const struct fixture *f)
 void fixture_replies(struct fixture *f, const struct fixture_reply *replies, size_t n)
 {
     pthread_mutex_lock(&f->lock);
-    f->replies = replies;
+    while (f->busy > 0) {
+        pthread_cond_wait(&f->quiet, &f->lock);
+    }
+    for (size_t i = 0; i < n; i++) {
+        f->replies[i] = replies[i];
+    }
     f->replies_len = n;
     f->next = f->requests = f->accepted = 0;
     pthread_mutex_unlock(&f->lock);

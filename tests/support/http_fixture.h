@@ -20,7 +20,7 @@ enum fixture_end {
 };
 
 struct fixture_reply {
-    struct sv bytes;     // borrowed until the fixture ends
+    struct sv bytes;     // borrowed until other replies are set
     unsigned before_ms;  // silence first
     size_t split;        // bytes of one write; 0 = all
     unsigned between_us; // pause between writes
@@ -28,6 +28,8 @@ struct fixture_reply {
     struct sv again; // written again and again until the client closes
     bool no_reading; // reply without reading a request
 };
+
+enum { FIXTURE_REPLIES = 8 };
 
 struct fixture;
 
@@ -38,7 +40,11 @@ void fixture_stop(struct fixture *f);
 
 unsigned fixture_port(const struct fixture *f);
 
-/** The list of replies; the last one is repeated. Borrowed. */
+/**
+ * The list of replies, at most FIXTURE_REPLIES; the last one is repeated. Copied, except
+ * for the bytes. Waits until nothing is being sent of the list before, so that its bytes
+ * may go.
+ */
 void fixture_replies(struct fixture *f, const struct fixture_reply *replies, size_t n);
 
 /** Since the last fixture_replies. */
