@@ -8,7 +8,7 @@
 enum {
     WORDS_MAX = 1000,
     TITLE_MAX = 100,
-    DEPTH_MAX = 4,
+    DEPTH_MAX = 8,
     FALLBACK_MAX = 300, // of a text or an object of unknown shape
 };
 
