@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "host/call.h"
 #include "llm/retry.h"
+#include "llm/wire.h"
 #include "net/http.h"
 #include "pi.h"
 #include "session/session.h"
@@ -83,6 +84,7 @@ struct pi_agent {
     // Agent thread.
     struct http *http; // NULL until the first request that needs it
     struct context context;
+    struct wire_tuning tuning; // of the model
     struct message_queue steering, follow_up;
     struct message_queue start; // messages of the run that is to start
     bool start_wanted, stop_wanted;

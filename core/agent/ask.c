@@ -6,8 +6,10 @@
 
 #include "sys/clock.h"
 
-// While an answer streams without a pause, other mail is served every so many events.
-enum { EVENTS_BETWEEN_MAIL = 256 };
+enum {
+    EVENTS_BETWEEN_MAIL = 256, // other mail is served that often while an answer streams
+    LESSONS_MAX = 8,           // requests made anew because of what a refusal taught
+};
 
 // An answer that could not even be started, as a message like any other.
 static struct message *failed_answer(struct pi_agent *a, const char *why)
@@ -106,11 +108,23 @@ static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
     if (!status) {
         built.request.http = a->http;
         built.request.session_id = a->session_id;
+        built.request.tuning = &a->tuning;
         log_line(a->log, "request with %zu messages", built.request.messages_len);
         status = provider->open(out, &a->model, &built.request, err);
     }
     context_request_finish(&built);
     return status;
+}
+
+static void show_end(struct pi_agent *a, const struct message *answer, bool shown)
+{
+    log_line(a->log, "answer ends: %s%s%s", stop_reason_name(answer->stop_reason),
+             answer->error_message ? ", " : "",
+             answer->error_message ? answer->error_message : "");
+    if (!shown) {
+        agent_emit(a, event_message(PI_EVENT_MESSAGE_START, answer));
+    }
+    agent_emit(a, event_message(PI_EVENT_MESSAGE_END, answer));
 }
 
 struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
@@ -122,13 +136,22 @@ struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
     bool shown = false;
     *outcome = (struct ask_outcome){0};
     enum pi_status status = open_stream(&stream, a, cancel, &err);
+    for (unsigned lessons = 0; !status; lessons++) {
+        shown = follow(a, cancel, stream);
+        if (stream->failure.kind != FAILURE_LEARNT || lessons == LESSONS_MAX) {
+            break;
+        }
+        log_line(a->log, "the request is made anew: %s", stream->message->error_message);
+        stream->provider->close(stream);
+        stream = NULL;
+        status = open_stream(&stream, a, cancel, &err);
+    }
     if (status) {
         answer = failed_answer(a, err.message);
         if (answer && status == PI_ABORTED) {
             mark_aborted(answer);
         }
     } else {
-        shown = follow(a, cancel, stream);
         outcome->failure = stream->failure;
         outcome->continue_turn = stream->continue_turn;
         answer = stream->message;
@@ -136,13 +159,7 @@ struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
         stream->provider->close(stream);
     }
     if (answer) {
-        log_line(a->log, "answer ends: %s%s%s", stop_reason_name(answer->stop_reason),
-                 answer->error_message ? ", " : "",
-                 answer->error_message ? answer->error_message : "");
-        if (!shown) {
-            agent_emit(a, event_message(PI_EVENT_MESSAGE_START, answer));
-        }
-        agent_emit(a, event_message(PI_EVENT_MESSAGE_END, answer));
+        show_end(a, answer, shown);
     }
     return answer;
 }

@@ -6,6 +6,7 @@
 #include "llm/model.h"
 
 struct http;
+struct wire_tuning;
 
 /** A tool as the model sees it. */
 struct tool_schema {
@@ -33,7 +34,9 @@ struct llm_request {
     bool no_images;                  // a note in the place of each image
     enum thinking_level thinking;    // supported by the model
     const char *session_id;
-    int64_t idle_timeout_ms; // without a byte; 0 = by the address, < 0 = none
+    struct wire_tuning *tuning; // what refusals taught about the model's server; grows
+                                // until the stream is closed; NULL: nothing is learnt
+    int64_t idle_timeout_ms;    // without a byte; 0 = by the address, < 0 = none
 };
 
 enum llm_event_type {
@@ -65,6 +68,7 @@ struct llm_failure {
         FAILURE_FATAL,    // the same request would fail again
         FAILURE_RETRY,    // a matter of network or load
         FAILURE_RESAMPLE, // the model made a mistake that the server refused
+        FAILURE_LEARNT,   // tuning has changed: a request made anew may work at once
         FAILURE_OVERFLOW, // the conversation does not fit into the context window
     } kind;
     int status;             // of HTTP or like it; 0 = none

@@ -43,6 +43,7 @@ struct stream {
     struct header_list headers;
     char *key;       // never to be shown
     struct buf host; // for messages
+    struct wire_tuning *tuning;
     struct http *http;
     struct http_call *call;
     int64_t idle_ms;
@@ -165,6 +166,10 @@ static enum pi_status fail_told(struct stream *s, int status, struct error_body 
         .now_unix_ms = clock_unix_ms(),
     };
     struct llm_failure failure = retry_judge(&evidence);
+    if ((status == 400 || status == 422) && s->tuning &&
+        wire_learn(s->tuning, buf_sv(&told->words))) {
+        failure.kind = FAILURE_LEARNT;
+    }
     struct buf text = {0};
     buf_adds(&text, overflow_advice(&failure));
     buf_adds(&text, buf_cstr(&s->host));
@@ -556,6 +561,7 @@ static enum pi_status prepare(struct stream *s, const struct model *model,
         .api_key = request->api_key,
         .thinking = request->thinking,
         .session_id = request->session_id,
+        .tuning = request->tuning ? *request->tuning : (struct wire_tuning){0},
     };
     enum pi_status status = check_key(request->api_key, model, err);
     if (!status) {
@@ -569,6 +575,7 @@ static enum pi_status prepare(struct stream *s, const struct model *model,
     }
     set_idle(s, request->idle_timeout_ms);
     s->http = request->http;
+    s->tuning = request->tuning;
     s->key = request->api_key ? strdup(request->api_key) : NULL;
     bool ok =
         buf_ok(&s->request.url) && buf_ok(&s->request.headers) &&

@@ -96,6 +96,7 @@ static void start(struct face *f, const char *base_url)
     o.model = "replay:none";
     o.tools = "";
     o.no_context_files = true;
+    o.no_session = true;
     if (!face_start(f, &o, &err)) {
         fail_msg("%s", err.message);
     }
@@ -263,6 +264,34 @@ static void steering_joins_the_next_try(void **state)
     face_finish(&f);
 }
 
+static void a_request_that_a_refusal_explains_is_made_anew(void **state)
+{
+    (void)state;
+    struct face f = {0};
+    struct fixture_reply replies[] = {
+        {.bytes = sv_of("HTTP/1.1 400 No\r\nContent-Length: 57\r\n\r\n{\"error\":{"
+                        "\"message\":\"unknown parameter: stream_options\"}}")},
+        {.bytes = sv_of(ANSWER("fine")), .end = FIXTURE_CLOSE},
+    };
+    fixture_replies(server, replies, 2);
+    start(&f, good);
+    prompt(&f, PI_DELIVER_PROMPT);
+    wait_for(&f, "agent_end", 0);
+    expect_types(&f, "agent_start,turn_start,message_start,message_end,message_start,"
+                     "message_update,message_end,turn_end,agent_end");
+    struct buf request = {0};
+    fixture_last_request(server, &request);
+    assert_non_null(strstr(buf_cstr(&request), "{\"messages\":1,\"learnt\":true}"));
+    buf_finish(&request);
+    // What was learnt is kept; the same refusal again is an error.
+    fixture_replies(server, replies, 1);
+    size_t from = face_len(&f);
+    prompt(&f, PI_DELIVER_PROMPT);
+    wait_for(&f, "agent_end", from);
+    assert_string_equal(last_stop(&f), "error");
+    face_finish(&f);
+}
+
 /* -- aborts -- */
 
 // A port whose queue of connections is full: connecting to it takes for ever.
@@ -389,6 +418,7 @@ int main(void)
         cmocka_unit_test(what_would_fail_again_is_not_tried_again),
         cmocka_unit_test(the_server_says_when),
         cmocka_unit_test(steering_joins_the_next_try),
+        cmocka_unit_test(a_request_that_a_refusal_explains_is_made_anew),
         cmocka_unit_test(abort_while_the_name_is_looked_up),
         cmocka_unit_test(abort_while_connecting),
         cmocka_unit_test(abort_during_the_tls_handshake),

@@ -13,7 +13,8 @@ static enum pi_status encode(struct wire_request *out, const struct wire_input *
     if (input->api_key) {
         buf_addf(&out->headers, "\nx-key: %s", input->api_key);
     }
-    buf_addf(&out->body, "{\"messages\":%zu}", input->request->messages_len);
+    buf_addf(&out->body, "{\"messages\":%zu%s}", input->request->messages_len,
+             input->tuning.no_stream_options ? ",\"learnt\":true" : "");
     return buf_ok(&out->body) && buf_ok(&out->url) ? PI_OK : error_nomem(err);
 }
 
