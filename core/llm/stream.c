@@ -11,7 +11,7 @@
 #include "llm/event_queue.h"
 #include "llm/header_list.h"
 #include "llm/provider.h"
-#include "llm/retry.h"
+#include "llm/refusal.h"
 #include "llm/wire.h"
 #include "net/http.h"
 #include "net/sse.h"
@@ -78,24 +78,6 @@ static enum pi_status push_decoded(struct stream *s)
 
 /* -- the ends -- */
 
-static void hide_key(struct buf *text, const char *key)
-{
-    size_t n = key ? strlen(key) : 0;
-    struct sv rest = buf_sv(text);
-    if (n < 4 || rest.n < n || !memmem(rest.p, rest.n, key, n)) {
-        return;
-    }
-    struct buf clean = {0};
-    for (const char *at; rest.n > 0 && (at = memmem(rest.p, rest.n, key, n));) {
-        buf_add(&clean, rest.p, (size_t)(at - rest.p));
-        buf_adds(&clean, "[key]");
-        rest = sv_from(rest, (size_t)(at - rest.p) + n);
-    }
-    buf_addsv(&clean, rest);
-    buf_finish(text);
-    *text = clean;
-}
-
 // The decoder's last look: it closes what is open.
 static enum pi_status end_decoding(struct stream *s)
 {
@@ -113,7 +95,8 @@ static enum pi_status fail(struct stream *s, struct llm_failure failure,
 {
     struct message *m = s->base.message;
     enum pi_status status = end_decoding(s);
-    hide_key(words, s->key);
+    refusal_hide(words, s->key);
+    refusal_hide_headers(words, s->headers.lines);
     free(m->error_message);
     m->error_message = buf_take(words);
     m->stop_reason = STOP_ERROR;
@@ -143,44 +126,16 @@ static enum pi_status succeed(struct stream *s)
     return push(s, (struct llm_event){.type = LLM_DONE});
 }
 
-static const char *overflow_advice(const struct llm_failure *f)
-{
-    return f->kind == FAILURE_OVERFLOW
-               ? "The conversation does not fit into the context window of the model; "
-                 "start a new one, or choose a model with a larger window. "
-               : "";
-}
-
 // An error that the server described, with whatever status.
 static enum pi_status fail_told(struct stream *s, int status, struct error_body *told)
 {
+    struct buf text = {0};
     int code = status >= 300 ? status : told->status;
-    struct retry_evidence evidence = {
-        .status = code,
-        .words = buf_sv(&told->words),
-        .kind = buf_sv(&told->kind),
-        .should_retry = http_header(s->call, "x-should-retry"),
-        .retry_after = http_header(s->call, "retry-after"),
-        .retry_after_ms = http_header(s->call, "retry-after-ms"),
-        .hint_ms = told->retry_after_ms,
-        .now_unix_ms = clock_unix_ms(),
-    };
-    struct llm_failure failure = retry_judge(&evidence);
+    struct llm_failure failure =
+        refusal_tell(&text, buf_cstr(&s->host), code, told, s->call);
     if ((status == 400 || status == 422) && s->tuning &&
         wire_learn(s->tuning, buf_sv(&told->words))) {
         failure.kind = FAILURE_LEARNT;
-    }
-    struct buf text = {0};
-    buf_adds(&text, overflow_advice(&failure));
-    buf_adds(&text, buf_cstr(&s->host));
-    if (code) {
-        buf_addf(&text, " answered %d", code);
-    } else {
-        buf_adds(&text, " answered with an error");
-    }
-    buf_addf(&text, ": %s", told->words.len ? buf_cstr(&told->words) : "(no words)");
-    if (!buf_ok(&told->words)) {
-        text.failed = true;
     }
     return fail(s, failure, &text);
 }
@@ -310,14 +265,8 @@ static enum pi_status end_json(struct stream *s)
 static enum pi_status end_redirect(struct stream *s, int http)
 {
     struct buf text = {0};
-    const char *to = http_header(s->call, "location");
-    buf_addf(&text, "%s answered %d: moved to ", buf_cstr(&s->host), http);
-    if (to && strstr(to, "://")) {
-        url_show(&text, sv_of(to));
-    } else {
-        buf_add(&text, to ? to : "", to ? strcspn(to, "?#") : 0);
-    }
-    buf_adds(&text, "; correct the base URL of this model");
+    refusal_tell_redirect(&text, buf_cstr(&s->host), http,
+                          http_header(s->call, "location"));
     return fail(s, (struct llm_failure){.kind = FAILURE_FATAL, .status = http}, &text);
 }
 
