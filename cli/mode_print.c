@@ -42,7 +42,7 @@ static void add_text(struct print *p, struct sv text)
     buf_finish(&b);
 }
 
-// Notices of the agent and, for the user of a terminal, the call of a tool.
+// Notices of the agent, failed answers and, for the user of a terminal, the call of a tool.
 static void take_object(struct print *p, const pi_event *event)
 {
     size_t len;
@@ -119,6 +119,7 @@ static void on_event(void *data, const pi_event *event)
     case PI_EVENT_TOOL_START:
     case PI_EVENT_TOOL_END:
     case PI_EVENT_NOTICE:
+    case PI_EVENT_RETRY_START:
         take_object(p, event);
         break;
     case PI_EVENT_PERMISSION_REQUEST:

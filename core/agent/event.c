@@ -253,7 +253,13 @@ struct pi_event *event_retry_start(unsigned attempt, unsigned max_attempts,
         with(event_plain(PI_EVENT_RETRY_START), "attempt", json_new_int(attempt));
     e = with(e, "maxAttempts", json_new_int(max_attempts));
     e = with(e, "delayMs", json_new_int(delay_ms));
-    return with_str(e, "errorMessage", error);
+    e = with_str(e, "errorMessage", error);
+    struct buf line = {0};
+    buf_addf(&line, "%s; trying again in %lld s (%u of %u)", error,
+             (long long)((delay_ms + 999) / 1000), attempt, max_attempts);
+    e = with(e, "message", buf_ok(&line) ? json_new_string(buf_sv(&line)) : NULL);
+    buf_finish(&line);
+    return e;
 }
 
 struct pi_event *event_retry_end(bool success, unsigned attempt, const char *final_error)

@@ -292,6 +292,7 @@ buffer may be in the middle of being saved."
     ("file_changed" (pi-session--file-changed event))
     ("permission_request" (pi-session--question session event))
     ("permission_end" (pi-session--question-end session event))
+    ("auto_retry_start" (pi-session--line session (plist-get event :message) 'pi-meta))
     ("notice" (pi-session--line session (plist-get event :message)
                                 (if (equal (plist-get event :level) "error")
                                     'pi-error 'pi-meta)))))

@@ -177,6 +177,7 @@ static void an_answer_comes_after_retries(void **state)
     assert_int_equal(json_get_num(e, "maxAttempts", 0), 3);
     assert_in_range(json_get_num(e, "delayMs", 0), 22, 30);
     assert_non_null(strstr(json_get_str(e, "errorMessage"), "529"));
+    assert_non_null(strstr(json_get_str(e, "message"), "; trying again in 1 s (1 of 3)"));
     e = face_event(&f, wait_for(&f, "auto_retry_end", 0) - 1);
     assert_true(json_get_bool(e, "success", false));
     assert_int_equal(json_get_num(e, "attempt", 0), 2);

@@ -224,6 +224,10 @@ function events.permission_end(buf, event)
   add_line(buf, event.outcome, 'PiMeta')
 end
 
+function events.auto_retry_start(buf, event)
+  add_line(buf, event.message, 'PiMeta')
+end
+
 function events.notice(buf, event)
   add_line(buf, event.message, event.level == 'error' and 'PiError' or 'PiMeta')
 end
