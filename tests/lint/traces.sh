@@ -34,7 +34,7 @@ home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6)
 
 # Addresses on the net: only those that everybody can reach, or nobody.
 hosts=$(search 'https?://[A-Za-z0-9]' | grep -vE \
-    'https?://([a-z]+:[a-z]+@)?([a-z0-9-]+\.)*(localhost|127\.0\.0\.1|example\.(com|org|net)|[a-z0-9-]+\.(test|invalid)|github\.com|gnu\.org|w3\.org|neovim\.io|json-schema\.org|keepachangelog\.com|semver\.org|anthropic\.com|openai\.com|googleapis\.com|openrouter\.ai|x\.ai|deepseek\.com|mistral\.ai|groq\.com|moonshot\.(ai|cn)|z\.ai|cerebras\.ai|together\.(ai|xyz)|fireworks\.ai|huggingface\.co|e|x|h|a)([:/"'"'"' )<>.,%`\\]|$)')
+    'https?://([a-z:@]+@)?([A-Za-z0-9-]+\.)*(localhost|127\.0\.0\.1|192\.168\.0\.1|example\.(com|org|net)|[A-Za-z0-9-]+\.(test|invalid)|github\.com|gnu\.org|w3\.org|neovim\.io|json-schema\.org|keepachangelog\.com|semver\.org|anthropic\.com|openai\.com|googleapis\.com|openrouter\.ai|x\.ai|deepseek\.com|mistral\.ai|groq\.com|moonshot\.(ai|cn)|z\.ai|cerebras\.ai|together\.(ai|xyz)|fireworks\.ai|huggingface\.co|a|c|e|h|x)([:/"'"'"' )<>.,%?#`\\]|$)')
 if [ -n "$hosts" ]; then
     echo "address on the net that is not in the list of traces.sh:"
     echo "$hosts" | cut -c 1-200
