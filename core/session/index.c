@@ -178,12 +178,3 @@ int32_t index_readable(const struct index *x, int32_t at)
     }
     return at;
 }
-
-int32_t index_sound(const struct index *x, int32_t at)
-{
-    at = index_readable(x, at);
-    while (at != INDEX_NONE && *index_id(x, at) == '\0') {
-        at = index_readable(x, x->entries[at].parent);
-    }
-    return at;
-}

@@ -76,6 +76,3 @@ const char *index_id(const struct index *x, int32_t at);
 
 /** The entry itself when it has content, else the nearest such ancestor. */
 int32_t index_readable(const struct index *x, int32_t at);
-
-/** The entry itself when it has content and an id, else the nearest such ancestor. */
-int32_t index_sound(const struct index *x, int32_t at);

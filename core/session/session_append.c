@@ -74,7 +74,6 @@ static enum pi_status prepare(struct session *s, struct pi_error *err)
 
 /* -- entries -- */
 
-// Entries of version 1 have no ids: each follows the one before.
 static void begin_record(struct buf *record, const struct index_new *entry)
 {
     char now[25];
@@ -83,25 +82,27 @@ static void begin_record(struct buf *record, const struct index_new *entry)
     if (entry->id.n > 0) {
         buf_adds(record, ",\"id\":");
         json_write_string(record, entry->id);
-        buf_adds(record, ",\"parentId\":");
     }
     if (entry->parent.n > 0) {
+        buf_adds(record, ",\"parentId\":");
         json_write_string(record, entry->parent);
-    } else if (entry->id.n > 0) {
-        buf_adds(record, "null");
+    } else if (!entry->follow) {
+        buf_adds(record, ",\"parentId\":null");
     }
     buf_addf(record, ",\"timestamp\":\"%s\"", now);
 }
 
-// A copy, since the index moves when it grows.
-static enum pi_status copy_parent(struct buf *out, const struct session *s,
+// What has no id, as all of version 1, can have no child but the one that follows it.
+// A copy of the id, since the index moves when it grows.
+static enum pi_status find_parent(const struct session *s, struct buf *id, bool *follow,
                                   struct pi_error *err)
 {
-    int32_t parent = index_sound(&s->index, s->leaf);
-    if (parent != INDEX_NONE && s->version > 1) {
-        buf_adds(out, index_id(&s->index, parent));
+    int32_t parent = index_readable(&s->index, s->leaf);
+    *follow = s->version == 1 || (parent != INDEX_NONE && !*index_id(&s->index, parent));
+    if (parent != INDEX_NONE && !*follow) {
+        buf_adds(id, index_id(&s->index, parent));
     }
-    return buf_ok(out) ? PI_OK : error_nomem(err);
+    return buf_ok(id) ? PI_OK : error_nomem(err);
 }
 
 // Writes it. Whatever memory is needed afterwards is there before anything is written.
@@ -133,18 +134,17 @@ static enum pi_status add(struct session *s, enum entry_type type,
 {
     char id[UUID_BYTES] = "";
     struct buf parent = {0};
+    struct index_new entry = {.type = type};
     enum pi_status status = prepare(s, err);
     if (!status && s->version > 1) {
         status = new_id(s, id, err);
     }
     if (!status) {
-        status = copy_parent(&parent, s, err);
+        status = find_parent(s, &parent, &entry.follow, err);
     }
     if (!status) {
-        struct index_new entry = {.type = type,
-                                  .id = sv_of(id),
-                                  .parent = buf_sv(&parent),
-                                  .follow = s->version == 1};
+        entry.id = sv_of(id);
+        entry.parent = buf_sv(&parent);
         status = write_entry(s, &entry, members, err);
     }
     buf_finish(&parent);

@@ -358,6 +358,22 @@ static void test_damaged_leaf_is_no_parent(void **state)
     free(text);
 }
 
+static void test_entries_without_id(void **state)
+{
+    (void)state;
+    struct session *s = open_text(HEADER ENTRY(
+        "a", "null", "1") "{\"type\":\"message\",\"message\":{\"role\":\"user\","
+                          "\"content\":\"2\"}}\n");
+    assert_string_equal(texts(s), "u:1 u:2");
+    add_user(s, "3");
+    add_user(s, "4");
+    assert_string_equal(texts(s), "u:1 u:2 u:3 u:4");
+    session_close(s);
+    s = reopen(scratch_path(dir, "file.jsonl"));
+    assert_string_equal(texts(s), "u:1 u:2 u:3 u:4");
+    session_close(s);
+}
+
 #define OLD(text)                                                                        \
     "{\"type\":\"message\",\"timestamp\":\"2025-11-01T12:00:00.000Z\",\"message\":"      \
     "{\"role\":\"user\",\"content\":\"" text "\"}}\n"
@@ -398,6 +414,7 @@ int main(void)
         TEST(test_cut_at_every_byte),
         TEST(test_nul_blocks),
         TEST(test_damaged_leaf_is_no_parent),
+        TEST(test_entries_without_id),
         TEST(test_version_1),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,38 @@ static void test_unix_agrees_with_time(void **state)
     assert_true(ms / 1000 >= seconds - 1 && ms / 1000 <= seconds + 1);
 }
 
+static void test_iso_is_read(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {0,  1,         999,          1769860800250,
+                                    -1, -86400000, 951825600000, 4102444799999};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        char text[25];
+        int64_t ms = 7;
+        clock_iso(text, times[i]);
+        assert_true(clock_parse_iso(&ms, text));
+        assert_int_equal(ms, times[i]);
+        // Cut at every byte it is another form.
+        for (size_t n = 0; n < 24; n++) {
+            char part[25] = "";
+            memcpy(part, text, n);
+            assert_false(clock_parse_iso(&ms, part));
+            memcpy(part, text, sizeof part);
+            part[n] = 'x';
+            assert_false(clock_parse_iso(&ms, part));
+        }
+    }
+    int64_t ms = 0;
+    assert_true(clock_parse_iso(&ms, "2026-01-31T12:00:00Z"));
+    assert_int_equal(ms, 1769860800000);
+    assert_false(clock_parse_iso(&ms, "2026-01-31T12:00:00.000+01:00"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_iso),
+        cmocka_unit_test(test_iso_is_read),
         cmocka_unit_test(test_date),
         cmocka_unit_test(test_mono_goes_forward),
         cmocka_unit_test(test_unix_agrees_with_time),
