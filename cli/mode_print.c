@@ -42,7 +42,7 @@ static void add_text(struct print *p, struct sv text)
     buf_finish(&b);
 }
 
-// Notices of the agent, failed answers and, for the user of a terminal, the call of a tool.
+// Notices, answers that failed and, for the user of a terminal, the call of a tool.
 static void take_object(struct print *p, const pi_event *event)
 {
     size_t len;
