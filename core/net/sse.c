@@ -94,6 +94,9 @@ enum pi_status sse_feed(struct sse *s, struct sv bytes, sse_handler handler, voi
         }
         size_t n = line_length(bytes);
         buf_add(&s->line, bytes.p, n);
+        if (!buf_ok(&s->line)) {
+            return error_nomem(err); // before the end of the line forgets it
+        }
         if (s->line.len + s->data.len > SSE_EVENT_MAX) {
             return error_set(err, PI_LIMIT,
                              "the server sent an event of more than %d MiB",
@@ -104,7 +107,7 @@ enum pi_status sse_feed(struct sse *s, struct sv bytes, sse_handler handler, voi
             end_line(s, handler, data);
             n++;
         }
-        if (!buf_ok(&s->line) || !buf_ok(&s->name) || !buf_ok(&s->data)) {
+        if (!buf_ok(&s->name) || !buf_ok(&s->data)) {
             return error_nomem(err);
         }
         bytes = sv_from(bytes, n);

@@ -475,6 +475,33 @@ static void an_event_has_a_limit(void **state)
     buf_finish(&large);
 }
 
+static int64_t time_events(size_t n)
+{
+    struct buf bytes = {0};
+    buf_adds(&bytes, UNTIL_CLOSE);
+    for (size_t i = 0; i < n; i++) {
+        buf_adds(&bytes, "event: x\ndata: text 0123456789\n\n");
+    }
+    buf_adds(&bytes, "data: over\n\n");
+    struct fixture_reply reply = {.bytes = buf_sv(&bytes), .end = FIXTURE_CLOSE};
+    struct outcome o = ask_once(reply, 5000);
+    assert_string_equal(buf_cstr(&o.error), "");
+    assert_int_equal(o.text.len, 10 * n);
+    int64_t ms = o.ms;
+    outcome_finish(&o);
+    buf_finish(&bytes);
+    return ms;
+}
+
+static void time_grows_with_the_number_of_events_only(void **state)
+{
+    (void)state;
+    int64_t some = time_events(20000);
+    int64_t many = time_events(200000);
+    print_message("20 000 events in %d ms, 200 000 in %d ms\n", (int)some, (int)many);
+    assert_true(many < 30 * (some + 20));
+}
+
 static void keys_are_never_told(void **state)
 {
     (void)state;
@@ -515,6 +542,7 @@ int main(void)
         cmocka_unit_test(silence_has_a_limit_and_any_byte_counts),
         cmocka_unit_test(headers_have_a_limit),
         cmocka_unit_test(an_event_has_a_limit),
+        cmocka_unit_test(time_grows_with_the_number_of_events_only),
         cmocka_unit_test(keys_are_never_told),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
