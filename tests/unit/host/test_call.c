@@ -348,6 +348,7 @@ static void test_apply_altered(void **state)
     assert_true(sv_eqs(a.changes[0].text, "1 two three\n"));
     assert_false(a.saved);
     host_applied_finish(&a);
+    face_end();
     // Altered back to what it was: no change, and this is not the same as "as sent".
     expect(0, 0, (struct pi_host_answer){.text = "one two three", .text_len = 13});
     assert_int_equal(apply("f", &s, &c, 1, NULL, &a, NULL), PI_OK);
