@@ -253,7 +253,7 @@ static void add_thinking(struct builder *b, struct history_message *m,
     if (kept) {
         add(b, m,
             (struct history_block){.type = BLOCK_THINKING,
-                                   .text = buf_sv(&thinking->text),
+                                   .text = clean(b, buf_sv(&thinking->text)),
                                    .signature =
                                        has_signature ? thinking->signature : NULL,
                                    .redacted = thinking->redacted});

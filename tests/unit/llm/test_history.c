@@ -240,7 +240,11 @@ static void texts_are_utf8_without_nul(void **state)
     struct message *m = talk_add(&talk, ROLE_USER);
     struct sv text = sv_make("a\xed\xa0\xbd\xff z\0y", 9);
     assert_true(content_add_text(&m->content, text));
-    expect("user[a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd z\xef\xbf\xbdy]\n");
+    buf_addc(&talk_thinking(talk_answer(&talk), "h", "S")->text, '\0');
+    talk_text(talk.messages[1], "b");
+    talk_user(&talk, "c");
+    expect("user[a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd z\xef\xbf\xbdy]\n"
+           "answer[thinking S h\xef\xbf\xbd b]\nuser[c]\n");
 }
 
 /* -- the order of messages -- */
