@@ -79,6 +79,13 @@ static void add_kind(struct error_body *b, const struct json *value)
 
 /* -- JSON -- */
 
+static bool parse(struct error_body *b, struct json **out, struct sv text)
+{
+    enum pi_status status = json_parse(out, text, NULL, NULL);
+    b->words.failed = b->words.failed || status == PI_NOMEM;
+    return status == PI_OK;
+}
+
 static void read_node(struct error_body *b, const struct json *node, unsigned depth);
 
 // Some servers pass on the whole error of another one as the text of theirs.
@@ -87,7 +94,7 @@ static void read_text(struct error_body *b, const char *text, unsigned depth)
     struct json *inner = NULL;
     struct sv trimmed = sv_from(sv_of(text), strspn(text, " \t\r\n"));
     if (trimmed.n > 0 && trimmed.p[0] == '{' && depth < DEPTH_MAX &&
-        json_parse(&inner, trimmed, NULL, NULL) == PI_OK) {
+        parse(b, &inner, trimmed)) {
         read_node(b, inner, depth + 1);
         json_destroy(inner);
         return;
@@ -289,7 +296,7 @@ void error_body_read(struct error_body *out, struct sv body)
     }
     if (body.p[0] == '<') {
         read_html(out, body);
-    } else if (json_parse(&tree, body, NULL, NULL) == PI_OK) {
+    } else if (parse(out, &tree, body)) {
         error_body_read_json(out, tree);
         json_destroy(tree);
     } else {
