@@ -32,7 +32,10 @@ enum pi_status anthropic_begin(struct wire_answer **out, const struct wire_input
                                struct message *message, struct pi_error *err)
 {
     struct anthropic_answer *a = calloc(1, sizeof *a);
-    if (!a || !wire_answer_begin(&a->answer, input, message)) {
+    if (!a) {
+        return error_nomem(err);
+    }
+    if (!wire_answer_begin(&a->answer, input, message)) {
         anthropic_finish(&a->answer);
         return error_nomem(err);
     }

@@ -42,13 +42,12 @@ static enum pi_status add_json(struct buf *out, struct sv text, struct pi_error 
     unsigned repairs = 0;
     struct json_fault fault = {0};
     size_t before = out->len;
-    if (json_scan(out, text, &repairs, &fault)) {
-        return buf_ok(out) ? PI_OK : error_nomem(err);
+    bool valid = json_scan(out, text, &repairs, &fault);
+    if (valid || !buf_ok(out) || !fault.what) {
+        return valid ? PI_OK : error_nomem(err);
     }
     buf_truncate(out, before);
-    return fault.what
-               ? error_set(err, PI_INVALID, "%s (byte %zu)", fault.what, fault.offset)
-               : error_nomem(err);
+    return error_set(err, PI_INVALID, "%s (byte %zu)", fault.what, fault.offset);
 }
 
 // As add_json, with the insides of strings put right first.

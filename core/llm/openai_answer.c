@@ -24,7 +24,10 @@ enum pi_status openai_begin(struct wire_answer **out, const struct wire_input *i
                             struct message *message, struct pi_error *err)
 {
     struct openai_answer *a = calloc(1, sizeof *a);
-    if (!a || !wire_answer_begin(&a->answer, input, message) ||
+    if (!a) {
+        return error_nomem(err);
+    }
+    if (!wire_answer_begin(&a->answer, input, message) ||
         openai_calls_init(&a->calls, input->request, NULL)) {
         openai_finish(&a->answer);
         return error_nomem(err);

@@ -167,7 +167,7 @@ void wire_answer_fail_told(struct wire_answer *a, struct sv told)
     struct error_body body = {0};
     error_body_read(&body, told);
     int status = body.status ? body.status : status_of(buf_cstr(&body.kind));
-    a->error.failed = a->error.failed || !buf_ok(&body.kind);
+    a->error.failed = a->error.failed || !buf_ok(&body.words) || !buf_ok(&body.kind);
     error_body_finish(&body);
     wire_answer_fail(a, status, "%.*s", (int)(told.n < INT_MAX ? told.n : INT_MAX),
                      told.p);
