@@ -78,7 +78,8 @@ static enum pi_permissions permissions(struct app *app)
 static void set_prompt(struct pi_agent_options *options, const struct args *args)
 {
     static const char *const nothing[] = {NULL};
-    bool tool = args->command == ARGS_TOOL || args->command == ARGS_TOOL_LINES;
+    bool tool = args->command == ARGS_TOOL || args->command == ARGS_TOOL_LINES ||
+                args->command == ARGS_LIST_MODELS;
     options->system_prompt = tool ? "" : args->system_prompt;
     options->append_system_prompt = tool ? nothing : args->append_system_prompt;
     options->no_context_files = tool || args->no_context_files;
@@ -89,6 +90,9 @@ static struct pi_agent_options options_of(const struct app *app)
     struct pi_agent_options options = PI_AGENT_OPTIONS_INIT;
     options.cwd = app->cwd;
     options.model = app->args->model;
+    options.provider = app->args->provider;
+    options.api_key = app->args->api_key;
+    options.thinking = app->args->thinking;
     options.tools = app->args->tools;
     set_prompt(&options, app->args);
     options.restrict_dir = app->restrict_dir;

@@ -10,6 +10,10 @@
 enum option_value {
     OPTION_MODE = 256,
     OPTION_MODEL,
+    OPTION_PROVIDER,
+    OPTION_API_KEY,
+    OPTION_THINKING,
+    OPTION_LIST_MODELS,
     OPTION_TOOLS,
     OPTION_SYSTEM_PROMPT,
     OPTION_APPEND_SYSTEM_PROMPT,
@@ -29,6 +33,10 @@ static const struct option prompt_options[] = {
     {"print", no_argument, NULL, 'p'},
     {"mode", required_argument, NULL, OPTION_MODE},
     {"model", required_argument, NULL, OPTION_MODEL},
+    {"provider", required_argument, NULL, OPTION_PROVIDER},
+    {"api-key", required_argument, NULL, OPTION_API_KEY},
+    {"thinking", required_argument, NULL, OPTION_THINKING},
+    {"list-models", no_argument, NULL, OPTION_LIST_MODELS},
     {"tools", required_argument, NULL, OPTION_TOOLS},
     {"system-prompt", required_argument, NULL, OPTION_SYSTEM_PROMPT},
     {"append-system-prompt", required_argument, NULL, OPTION_APPEND_SYSTEM_PROMPT},
@@ -99,39 +107,65 @@ static bool set_text(const char **place, const char *value, const char *option)
     return *value || complain("an empty value was given to", option);
 }
 
-static bool set_option(struct args *a, int option)
+// A list of processes shows the arguments to everybody.
+static bool set_key(struct args *a, char *value)
+{
+    free(a->api_key);
+    a->api_key = strdup(value);
+    bool empty = !*value;
+    memset(value, 'x', strlen(value));
+    if (!a->api_key) {
+        return complain("out of memory", NULL);
+    }
+    return !empty || complain("an empty value was given to", "--api-key");
+}
+
+static bool set_command(struct args *a, enum args_command command)
+{
+    a->command = command;
+    return true;
+}
+
+static bool set_flag(bool *place)
+{
+    *place = true;
+    return true;
+}
+
+// Options without a value.
+static bool set_switch(struct args *a, int option)
 {
     switch (option) {
     case 'p':
-        a->print = true;
-        return true;
+        return set_flag(&a->print);
     case 'h':
-        a->command = ARGS_HELP;
-        return true;
+        return set_command(a, ARGS_HELP);
     case 'v':
-        a->command = ARGS_VERSION;
-        return true;
+        return set_command(a, ARGS_VERSION);
     case OPTION_SHOW_PROMPT:
-        a->command = ARGS_SHOW_PROMPT;
-        return true;
+        return set_command(a, ARGS_SHOW_PROMPT);
+    case OPTION_LIST_MODELS:
+        return set_command(a, ARGS_LIST_MODELS);
     case OPTION_JSONL:
-        a->command = ARGS_TOOL_LINES;
-        return true;
+        return set_command(a, ARGS_TOOL_LINES);
     case OPTION_JSON:
-        a->json = true;
-        return true;
+        return set_flag(&a->json);
     case 'c':
-        a->go_on = true;
-        return true;
+        return set_flag(&a->go_on);
     case 'r':
-        a->resume = true;
-        return true;
+        return set_flag(&a->resume);
     case OPTION_NO_SESSION:
-        a->no_session = true;
-        return true;
+        return set_flag(&a->no_session);
     case OPTION_NO_CONTEXT_FILES:
-        a->no_context_files = true;
-        return true;
+        return set_flag(&a->no_context_files);
+    default:
+        return false;
+    }
+}
+
+static bool set_option(struct args *a, int option)
+{
+    switch (option) {
     case OPTION_MODE:
         return set_mode(a, optarg);
     case OPTION_PERMISSIONS:
@@ -140,6 +174,12 @@ static bool set_option(struct args *a, int option)
         return append_prompt(a, optarg);
     case OPTION_MODEL:
         return set_text(&a->model, optarg, "--model");
+    case OPTION_PROVIDER:
+        return set_text(&a->provider, optarg, "--provider");
+    case OPTION_THINKING:
+        return set_text(&a->thinking, optarg, "--thinking");
+    case OPTION_API_KEY:
+        return set_key(a, optarg);
     case OPTION_TOOLS:
         return set_text(&a->tools, optarg, "--tools");
     case OPTION_SYSTEM_PROMPT:
@@ -155,7 +195,7 @@ static bool set_option(struct args *a, int option)
     case OPTION_RESTRICT:
         return set_text(&a->restrict_dir, optarg, "--restrict");
     default:
-        return false;
+        return set_switch(a, option);
     }
 }
 
@@ -245,6 +285,11 @@ bool args_parse(struct args *out, int argc, char **argv)
 
 void args_finish(struct args *a)
 {
+    if (a->api_key) {
+        explicit_bzero(a->api_key, strlen(a->api_key));
+    }
+    free(a->api_key);
+    a->api_key = NULL;
     free(a->append_system_prompt);
     a->append_system_prompt = NULL;
 }

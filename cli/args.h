@@ -9,6 +9,7 @@
 enum args_command {
     ARGS_PROMPT,
     ARGS_SHOW_PROMPT,
+    ARGS_LIST_MODELS, // words: what to look for
     ARGS_TOOL,
     ARGS_TOOL_LINES,
     ARGS_HELP,
@@ -21,6 +22,9 @@ struct args {
     bool print;
     bool json; // --mode json; with a tool: the whole result
     const char *model;
+    const char *provider;
+    const char *thinking;
+    char *api_key; // owned
     const char *tools;
     const char *system_prompt;
     const char **append_system_prompt; // NULL-terminated when not NULL, owned

@@ -56,15 +56,6 @@ static int show_prompt(struct app *app)
     return code;
 }
 
-static int no_model(void)
-{
-    fputs("pi: no model is configured\n"
-          "This version answers from a recorded conversation: --model replay:FILE\n"
-          "Tools run without a model: pi tool read '{\"path\":\"README.md\"}'\n",
-          stderr);
-    return EXIT_FAILED;
-}
-
 static int no_prompt(void)
 {
     fputs("pi: there is no prompt: give it as an argument or on stdin\n", stderr);
@@ -74,9 +65,6 @@ static int no_prompt(void)
 static int run_prompt(struct app *app)
 {
     const struct args *args = app->args;
-    if (!args->model) {
-        return no_model();
-    }
     struct buf prompt = {0}, notes = {0};
     struct pi_error err = {0};
     int code = app_find_session(app);
@@ -125,6 +113,9 @@ static int run(const struct args *args)
         break;
     case ARGS_TOOL_LINES:
         code = mode_tool_lines(&app);
+        break;
+    case ARGS_LIST_MODELS:
+        code = mode_models(&app);
         break;
     case ARGS_SHOW_PROMPT:
         code = show_prompt(&app);

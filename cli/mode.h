@@ -10,6 +10,9 @@ int mode_print(struct app *app, const char *prompt);
 /** A session header, then the events, one JSON object a line on stdout. */
 int mode_json(struct app *app, const char *prompt);
 
+/** `--list-models`: the models that can be asked, as a table or as one event. */
+int mode_models(struct app *app);
+
 /** `pi tool NAME JSON`. */
 int mode_tool(struct app *app);
 

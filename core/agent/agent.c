@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "llm/auth.h"
 #include "sys/path.h"
 #include "sys/process.h"
 #include "sys/program.h"
@@ -75,31 +74,6 @@ static enum pi_status check_options(const struct pi_agent_options *o,
     return check_folder(o->cwd, "the working directory", err);
 }
 
-// "replay:FILE" is the only model so far; FILE is relative to where the user is.
-static enum pi_status set_model(struct pi_agent *a, const struct pi_agent_options *o,
-                                struct pi_error *err)
-{
-    const char *model = o->model;
-    if (!model) {
-        return PI_OK;
-    }
-    struct sv name = sv_of(model);
-    struct sv scheme = sv_of("replay:");
-    if (!sv_starts(name, scheme) || name.n == scheme.n) {
-        return error_set(err, PI_NOT_FOUND,
-                         "no model \"%s\"; use replay:FILE with a file of recorded turns",
-                         model);
-    }
-    const char *file = model + scheme.n;
-    a->replay_path = file[0] == '/' ? strdup(file) : path_join(o->cwd, file);
-    if (!a->replay_path) {
-        return error_nomem(err);
-    }
-    a->model = (struct model){
-        .id = "replay", .api = "replay", .provider = "replay", .source = a->replay_path};
-    return PI_OK;
-}
-
 static enum pi_status set_places(struct pi_agent *a, const struct pi_agent_options *o,
                                  struct pi_error *err)
 {
@@ -130,14 +104,19 @@ static enum pi_status set_places(struct pi_agent *a, const struct pi_agent_optio
 
 static enum pi_status set_log(struct pi_agent *a, const char *path, struct pi_error *err)
 {
-    if (!path) {
-        return PI_OK;
+    return path ? log_open(&a->log, path, err) : PI_OK;
+}
+
+// A missing guard stops commands only; the bash tool then says so.
+static enum pi_status set_guard(struct pi_agent *a, const char *path,
+                                struct pi_error *err)
+{
+    bool ok = true;
+    a->guard_path = agent_copy(path, &ok);
+    if (!path && program_find(&a->guard_path, "pi-guard", NULL) == PI_NOMEM) {
+        ok = false;
     }
-    enum pi_status status = log_open(&a->log, path, err);
-    if (!status) {
-        auth_redact_keys(&a->environment, a->log);
-    }
-    return status;
+    return ok ? PI_OK : error_nomem(err);
 }
 
 static void set_tool_context(struct pi_agent *a)
@@ -172,7 +151,10 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
         status = set_log(a, o->log_path, err);
     }
     if (!status) {
-        status = set_model(a, o, err);
+        status = set_guard(a, o->guard_path, err);
+    }
+    if (!status) {
+        status = choice_init(a, o, err);
     }
     if (!status) {
         status = policy_init(&a->policy, o->permissions, a->cwd, a->temp_dir, err);
@@ -192,13 +174,6 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
     if (status) {
         return status;
     }
-    // A missing guard stops commands only; the bash tool then says so.
-    bool ok = true;
-    a->guard_path = agent_copy(o->guard_path, &ok);
-    if (!o->guard_path && program_find(&a->guard_path, "pi-guard", NULL) == PI_NOMEM) {
-        ok = false;
-    }
-    auth_remove_keys(&a->environment);
     a->face_host = o->host;
     a->face_host_data = o->host_data;
     a->steering.all = a->settings.steering_all;
@@ -210,7 +185,7 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
                                        .recall = mailbox_host_recall},
                    HOST_DEADLINE_MS);
     set_tool_context(a);
-    return ok ? PI_OK : error_nomem(err);
+    return PI_OK;
 }
 
 // The thread is born with all signals blocked: they belong to the program around us.
@@ -247,7 +222,6 @@ enum pi_status pi_agent_create(pi_agent **out, const struct pi_agent_options *op
     }
     atomic_init(&a->refs, 1);
     a->user_wait_ms = -1;
-    a->retry = RETRY_POLICY_DEFAULT;
     a->turn_port.agent = a;
     a->user_port.agent = a;
     struct buf problems = {0};
@@ -295,6 +269,7 @@ void agent_unref(struct pi_agent *a)
     registry_finish(&a->registry);
     file_memory_destroy(a->memory);
     process_jobs_destroy(a->jobs);
+    choice_finish(&a->choice);
     settings_finish(&a->settings);
     env_finish(&a->environment);
     buf_finish(&a->late_news);
@@ -306,7 +281,6 @@ void agent_unref(struct pi_agent *a)
     free(a->temp_dir);
     free(a->restrict_dir);
     free(a->guard_path);
-    free(a->replay_path);
     log_close(a->log);
     free(a);
 }

@@ -5,6 +5,7 @@
 
 #include "agent/context.h"
 #include "agent/mailbox.h"
+#include "agent/model_choice.h"
 #include "agent/policy.h"
 #include "agent/queue.h"
 #include "agent/settings.h"
@@ -58,10 +59,9 @@ struct pi_agent {
     bool thread_started;
 
     // Constant after create.
-    char *cwd, *home, *temp_dir, *restrict_dir, *guard_path, *replay_path;
+    char *cwd, *home, *temp_dir, *restrict_dir, *guard_path;
     char *session_id;
     struct session *session; // path and header; the rest is the agent thread's
-    struct model model;      // id NULL = none
     struct env environment;
     struct settings settings;
     struct log *log;
@@ -71,7 +71,6 @@ struct pi_agent {
     struct host_face host_face;
     struct tool_context tool_context;
     struct agent_hooks hooks;
-    struct retry_policy retry;
     const struct pi_host *face_host;
     void *face_host_data;
     bool no_context_files;
@@ -82,7 +81,9 @@ struct pi_agent {
     bool dispatching, destroy_wanted;
 
     // Agent thread.
-    struct http *http; // NULL until the first request that needs it
+    struct choice choice;
+    struct model model; // the one that answers, part of choice; id NULL = none yet
+    struct http *http;  // NULL until the first request that needs it
     struct context context;
     struct wire_tuning tuning; // of the model
     struct message_queue steering, follow_up;

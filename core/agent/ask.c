@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "agent/window.h"
 #include "sys/clock.h"
 
 enum {
@@ -80,7 +81,7 @@ static bool follow(struct pi_agent *a, struct cancel *cancel, struct llm_stream 
 
 // Connections are made when the first request needs them: most of what an agent does at
 // its start needs none.
-static enum pi_status open_connections(struct pi_agent *a, struct pi_error *err)
+enum pi_status ask_connect(struct pi_agent *a, struct pi_error *err)
 {
     if (a->http) {
         return PI_OK;
@@ -89,31 +90,64 @@ static enum pi_status open_connections(struct pi_agent *a, struct pi_error *err)
     return http_create(&a->http, &options, err);
 }
 
+static enum pi_status find_provider(const struct provider **out, const struct pi_agent *a,
+                                    struct pi_error *err)
+{
+    *out = provider_find(a->model.api);
+    return *out
+               ? PI_OK
+               : error_set(err, PI_UNSUPPORTED,
+                           "the model %s speaks the API \"%s\", which this version of pi "
+                           "does not; choose another model",
+                           a->model.id, a->model.api);
+}
+
 static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
                                   struct cancel *cancel, struct pi_error *err)
 {
     struct context_request built = {0};
-    const struct provider *provider = provider_find(a->model.api);
-    if (!provider) {
-        return error_set(err, PI_UNSUPPORTED, "no provider speaks the API \"%s\"",
-                         a->model.api);
-    }
+    struct choice_loan loan = {0};
+    const struct provider *provider = NULL;
     enum pi_status status = cancel_check(cancel, err);
+    if (!status) {
+        status = choice_make(a, cancel, err);
+    }
+    if (!status) {
+        status = find_provider(&provider, a, err);
+    }
     if (!status && provider->needs_http) {
-        status = open_connections(a, err);
+        status = ask_connect(a, err);
     }
     if (!status) {
         status = context_build(&built, &a->context, &a->registry, err);
     }
     if (!status) {
+        status = window_check(&a->model, &built.request, err);
+    }
+    if (!status) {
+        status = choice_fill(a, &loan, &built.request, cancel, err);
+    }
+    if (!status) {
         built.request.http = a->http;
-        built.request.session_id = a->session_id;
         built.request.tuning = &a->tuning;
         log_line(a->log, "request with %zu messages", built.request.messages_len);
         status = provider->open(out, &a->model, &built.request, err);
     }
+    choice_loan_finish(&loan);
     context_request_finish(&built);
     return status;
+}
+
+// Servers repeat what they were sent.
+static void hide_keys(const struct pi_agent *a, struct message *answer)
+{
+    struct buf text = {0};
+    if (answer->error_message) {
+        buf_adds(&text, answer->error_message);
+        auth_redact(a->choice.auth, &text);
+        free(answer->error_message);
+        answer->error_message = buf_take(&text);
+    }
 }
 
 static void show_end(struct pi_agent *a, const struct message *answer, bool shown)
@@ -159,6 +193,7 @@ struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
         stream->provider->close(stream);
     }
     if (answer) {
+        hide_keys(a, answer);
         show_end(a, answer, shown);
     }
     return answer;
@@ -181,7 +216,7 @@ static void tell_too_long(struct pi_agent *a, int64_t delay_ms)
              "The server asks for a pause of %lld seconds, which is longer than the %lld "
              "seconds that pi waits by itself. Send a message after that time to go on.",
              (long long)((delay_ms + 999) / 1000),
-             (long long)(a->retry.max_delay_ms / 1000));
+             (long long)(a->settings.retry.max_delay_ms / 1000));
     agent_notice(a, "error", buf_cstr(&text));
     buf_finish(&text);
 }
@@ -212,7 +247,7 @@ bool ask_again(struct pi_agent *a, struct cancel *cancel, const struct message *
     }
     enum retry_verdict verdict = RETRY_NO;
     if (answer->stop_reason == STOP_ERROR && !cancel_is_set(cancel)) {
-        verdict = retry_decide(&delay_ms, &a->retry, failure, done, roll());
+        verdict = retry_decide(&delay_ms, &a->settings.retry, failure, done, roll());
     }
     const char *words = answer->error_message ? answer->error_message : "";
     if (verdict == RETRY_TOO_LONG) {
@@ -220,7 +255,8 @@ bool ask_again(struct pi_agent *a, struct cancel *cancel, const struct message *
     }
     if (verdict == RETRY_WAIT) {
         *retries = ++done;
-        agent_emit(a, event_retry_start(done, a->retry.max_retries, delay_ms, words));
+        agent_emit(
+            a, event_retry_start(done, a->settings.retry.max_retries, delay_ms, words));
         if (pause(a, cancel, delay_ms)) {
             return true;
         }

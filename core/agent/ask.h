@@ -4,6 +4,9 @@
 
 /** One answer of the model, and whether it is asked again. On the agent thread. */
 
+/** Makes a->http, if there is none yet. */
+enum pi_status ask_connect(struct pi_agent *a, struct pi_error *err) NODISCARD;
+
 /** What to do after an answer. */
 struct ask_outcome {
     bool continue_turn;         // the model paused: ask again

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/model_choice.h"
 
 static struct message *user_message(const char *text, const struct pi_image *images,
                                     size_t len)
@@ -35,11 +36,6 @@ enum pi_status pi_agent_prompt(pi_agent *a, const char *text,
         [PI_DELIVER_STEER] = COMMAND_STEER,
         [PI_DELIVER_FOLLOW_UP] = COMMAND_FOLLOW_UP,
     };
-    if (!a->model.id) {
-        return error_set(
-            err, PI_INVALID,
-            "no model is configured; use replay:FILE with a file of recorded turns");
-    }
     if (text[strspn(text, " \t\r\n")] == '\0' && images_len == 0) {
         return error_set(err, PI_INVALID, "the message is empty");
     }
@@ -56,9 +52,6 @@ enum pi_status pi_agent_prompt(pi_agent *a, const char *text,
 
 enum pi_status pi_agent_continue(pi_agent *a, struct pi_error *err)
 {
-    if (!a->model.id) {
-        return error_set(err, PI_INVALID, "no model is configured");
-    }
     return mailbox_start(&a->mailbox, command_create(COMMAND_CONTINUE), err);
 }
 
@@ -98,6 +91,53 @@ enum pi_status pi_agent_set_tools(pi_agent *a, const char *tools, struct pi_erro
     }
     c->active = names.active;
     c->active_len = names.active_len;
+    return mailbox_command(&a->mailbox, c, err);
+}
+
+enum pi_status pi_agent_set_model(pi_agent *a, const char *provider, const char *model,
+                                  struct pi_error *err)
+{
+    if ((!provider || !*provider) && (!model || !*model)) {
+        return error_set(err, PI_INVALID, "neither a model nor a provider was named");
+    }
+    struct command *c = command_create(COMMAND_SET_MODEL);
+    bool ok = c != NULL;
+    if (c) {
+        c->id = agent_copy(provider && *provider ? provider : NULL, &ok);
+        c->name = agent_copy(model && *model ? model : NULL, &ok);
+    }
+    if (!ok) {
+        command_destroy(c);
+        return error_nomem(err);
+    }
+    return mailbox_command(&a->mailbox, c, err);
+}
+
+enum pi_status pi_agent_set_thinking(pi_agent *a, const char *level, struct pi_error *err)
+{
+    enum thinking_level wanted;
+    enum pi_status status = choice_parse_level(&wanted, level, err);
+    if (status) {
+        return status;
+    }
+    struct command *c = command_create(COMMAND_SET_THINKING);
+    if (!c) {
+        return error_nomem(err);
+    }
+    c->number = wanted;
+    return mailbox_command(&a->mailbox, c, err);
+}
+
+enum pi_status pi_agent_list_models(pi_agent *a, const char *query, struct pi_error *err)
+{
+    struct command *c = command_create(COMMAND_LIST_MODELS);
+    if (c) {
+        buf_adds(&c->text, query ? query : "");
+    }
+    if (!c || !buf_ok(&c->text)) {
+        command_destroy(c);
+        return error_nomem(err);
+    }
     return mailbox_command(&a->mailbox, c, err);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "llm/model_copy.h"
 #include "text/utf8.h"
 
 // Neighbouring deltas are joined up to this size; a face gets larger texts in several
@@ -27,6 +28,9 @@ static const char *const type_names[] = {
     [PI_EVENT_NOTICE] = "notice",
     [PI_EVENT_RETRY_START] = "auto_retry_start",
     [PI_EVENT_RETRY_END] = "auto_retry_end",
+    [PI_EVENT_MODEL_CHANGED] = "model_changed",
+    [PI_EVENT_THINKING_LEVEL_CHANGED] = "thinking_level_changed",
+    [PI_EVENT_MODEL_LIST] = "model_list",
 };
 
 static const char *const effect_names[] = {
@@ -268,6 +272,28 @@ struct pi_event *event_retry_end(bool success, unsigned attempt, const char *fin
         with(event_plain(PI_EVENT_RETRY_END), "success", json_new_bool(success));
     e = with(e, "attempt", json_new_int(attempt));
     return with_str(e, "finalError", final_error);
+}
+
+struct pi_event *event_model_changed(const struct model *model, enum thinking_level level)
+{
+    struct pi_event *e =
+        with(event_plain(PI_EVENT_MODEL_CHANGED), "model", model_json(model));
+    return with_str(e, "thinkingLevel", thinking_level_name(level));
+}
+
+struct pi_event *event_thinking_changed(enum thinking_level level)
+{
+    return with_str(event_plain(PI_EVENT_THINKING_LEVEL_CHANGED), "level",
+                    thinking_level_name(level));
+}
+
+struct pi_event *event_model_list(struct json *models, struct json *providers)
+{
+    struct pi_event *e = with(event_plain(PI_EVENT_MODEL_LIST), "models", models);
+    if (!e) {
+        json_destroy(providers);
+    }
+    return with(e, "providers", providers);
 }
 
 struct pi_event *event_permission_request(const struct event_question *question)

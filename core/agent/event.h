@@ -74,6 +74,13 @@ struct pi_event *event_retry_start(unsigned attempt, unsigned max_attempts,
                                    int64_t delay_ms, const char *error);
 struct pi_event *event_retry_end(bool success, unsigned attempt, const char *final_error);
 
+struct pi_event *event_model_changed(const struct model *model,
+                                     enum thinking_level level);
+struct pi_event *event_thinking_changed(enum thinking_level level);
+
+/** Both arrays are taken over. */
+struct pi_event *event_model_list(struct json *models, struct json *providers);
+
 /** level: "info", "warning" or "error". */
 struct pi_event *event_notice(const char *level, const char *text);
 

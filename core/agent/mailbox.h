@@ -26,7 +26,10 @@ enum command_type {
     COMMAND_SET_NAME,  // text: of the session
     COMMAND_CALL_TOOL, // id, name, text = arguments, cwd, number = abort_after_ms, cancel
     COMMAND_ANSWER,    // id, number = enum pi_permission, text = reason
-    COMMAND_LATE_ANSWER, // call: an editor answered after its waiter had left
+    COMMAND_SET_MODEL, // id = provider, name = model; NULL = any
+    COMMAND_SET_THINKING, // number = enum thinking_level
+    COMMAND_LIST_MODELS,  // text = query
+    COMMAND_LATE_ANSWER,  // call: an editor answered after its waiter had left
     COMMAND_STOP,
 };
 

@@ -131,7 +131,7 @@ static bool differs(const char *a, const char *b)
 static enum pi_status record_settings(struct pi_agent *a, struct pi_error *err)
 {
     const struct model *m = &a->model;
-    const char *level = thinking_level_name(model_clamp_thinking(m, THINKING_MEDIUM));
+    const char *level = thinking_level_name(a->choice.thinking);
     enum pi_status status = PI_OK;
     if (!m->id || !m->provider) {
         return PI_OK;

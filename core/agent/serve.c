@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/model_choice.h"
 #include "agent/prompt.h"
 #include "sys/clock.h"
 
@@ -150,6 +151,15 @@ static void serve(struct pi_agent *a, struct command *c)
         calls_answer(a, c->id, (enum pi_permission)c->number,
                      c->text.len ? buf_cstr(&c->text) : NULL);
         break;
+    case COMMAND_SET_MODEL:
+        choice_want(a, c);
+        break;
+    case COMMAND_SET_THINKING:
+        choice_set_thinking(a, (enum thinking_level)c->number);
+        break;
+    case COMMAND_LIST_MODELS:
+        choice_list(a, buf_cstr(&c->text));
+        break;
     case COMMAND_LATE_ANSWER:
         calls_late_answer(a, c->call);
         break;
@@ -227,6 +237,7 @@ void *agent_main(void *data)
     struct pi_agent *a = data;
     while (!a->stop_wanted) {
         agent_pump(a, a->start_wanted ? 0 : -1);
+        choice_settle(a);
         if (a->start_wanted && !a->stop_wanted) {
             start_run(a);
         }

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_line.h"
 #include "base/json_relaxed.h"
 #include "sys/env.h"
 #include "sys/file.h"
 #include "sys/path.h"
 
-enum { SETTINGS_MAX_BYTES = 1024 * 1024 };
+enum { SETTINGS_MAX_BYTES = 1024 * 1024, RETRIES_MAX = 100 };
 
 // The settings that this program reads; all others may stand in the file, too.
 struct known {
@@ -24,48 +25,140 @@ static bool is_string(const struct json *value)
     return json_type(value) == JSON_STRING;
 }
 
+static bool is_bool(const struct json *value)
+{
+    return json_type(value) == JSON_BOOL;
+}
+
+static bool is_object(const struct json *value)
+{
+    return json_type(value) == JSON_OBJECT;
+}
+
+static bool is_count(const struct json *value)
+{
+    double n = json_num(value, -1);
+    return n >= 0 && n <= 1e12;
+}
+
 static bool is_queue_mode(const struct json *value)
 {
     const char *mode = json_str(value);
     return mode && (strcmp(mode, "all") == 0 || strcmp(mode, "one-at-a-time") == 0);
 }
 
-static const struct known table[] = {
-    {"sessionDir", "a string", is_string},
-    {"shellPath", "a string", is_string},
-    {"shellCommandPrefix", "a string", is_string},
-    {"steeringMode", "\"one-at-a-time\" or \"all\"", is_queue_mode},
-    {"followUpMode", "\"one-at-a-time\" or \"all\"", is_queue_mode},
-};
-
-// The line where the last member of this name begins, which is the one that counts; 1
-// when its name is written with escapes.
-static size_t line_of(struct sv text, const char *key)
+static bool is_level(const struct json *value)
 {
-    size_t line = 1, found = 1, n = strlen(key);
-    for (size_t i = 0; i + n + 1 < text.n; i++) {
-        line += text.p[i] == '\n';
-        if (text.p[i] == '"' && memcmp(text.p + i + 1, key, n) == 0 &&
-            text.p[i + 1 + n] == '"') {
-            found = line;
+    enum thinking_level level;
+    return json_str(value) && thinking_level_parse(&level, json_str(value));
+}
+
+static bool is_budgets(const struct json *value)
+{
+    for (const struct json *v = json_first(value); v; v = json_next(v)) {
+        enum thinking_level level;
+        if (!thinking_level_parse(&level, json_key(v)) || !is_count(v)) {
+            return false;
         }
     }
-    return found;
+    return is_object(value);
+}
+
+#define QUEUE_MODES "\"one-at-a-time\" or \"all\""
+#define LEVELS "\"off\", \"minimal\", \"low\", \"medium\", \"high\" or \"xhigh\""
+#define COUNT "a number, 0 or more"
+
+// A dot leads into an object. An object stands before its members.
+static const struct known table[] = {
+    {"defaultProvider", "a string", is_string},
+    {"defaultModel", "a string", is_string},
+    {"defaultThinkingLevel", LEVELS, is_level},
+    {"thinkingBudgets", "an object of levels with numbers of tokens", is_budgets},
+    {"compaction", "an object", is_object},
+    {"compaction.enabled", "true or false", is_bool},
+    {"compaction.reserveTokens", COUNT, is_count},
+    {"compaction.keepRecentTokens", COUNT, is_count},
+    {"retry", "an object", is_object},
+    {"retry.enabled", "true or false", is_bool},
+    {"retry.maxRetries", COUNT, is_count},
+    {"retry.baseDelayMs", COUNT, is_count},
+    {"retry.provider", "an object", is_object},
+    {"retry.provider.timeoutMs", COUNT, is_count},
+    {"retry.provider.maxRetries", COUNT, is_count},
+    {"retry.provider.maxRetryDelayMs", COUNT, is_count},
+    {"steeringMode", QUEUE_MODES, is_queue_mode},
+    {"followUpMode", QUEUE_MODES, is_queue_mode},
+    {"images", "an object", is_object},
+    {"images.autoResize", "true or false", is_bool},
+    {"images.blockImages", "true or false", is_bool},
+    {"shellPath", "a string", is_string},
+    {"shellCommandPrefix", "a string", is_string},
+    {"sessionDir", "a string", is_string},
+};
+
+enum { TABLE_LEN = sizeof table / sizeof *table, KEY_MAX = 40 };
+
+// The object that holds the last name of a dotted key; *name is that name.
+static const struct json *holder(const struct json *root, const char *key,
+                                 const char **name)
+{
+    const struct json *at = root;
+    const char *dot;
+    *name = key;
+    while ((dot = strchr(*name, '.'))) {
+        char part[KEY_MAX];
+        size_t n = (size_t)(dot - *name);
+        memcpy(part, *name, n);
+        part[n] = '\0';
+        at = json_get(at, part);
+        *name = dot + 1;
+    }
+    return is_object(at) ? at : NULL;
+}
+
+static const struct json *look_up(const struct json *root, const char *key)
+{
+    const char *name;
+    const struct json *object = holder(root, key, &name);
+    return object ? json_get(object, name) : NULL;
+}
+
+static bool is_wrong(const struct json *value, const struct known *known)
+{
+    return value && json_type(value) != JSON_NULL && !known->accepts(value);
+}
+
+// Takes a member out of the tree.
+static void drop(struct json *root, const char *key)
+{
+    struct json *at = root;
+    const char *dot;
+    while ((dot = strchr(key, '.'))) {
+        char part[KEY_MAX];
+        size_t n = (size_t)(dot - key);
+        memcpy(part, key, n);
+        part[n] = '\0';
+        at = json_get(at, part);
+        key = dot + 1;
+    }
+    json_destroy(json_remove(at, key));
 }
 
 // What is wrong is taken out, so that the other file's or the default value holds.
-static void drop_mistakes(struct json *object, const char *path, struct sv text,
+static void drop_mistakes(struct json *root, const char *path, struct sv text,
                           struct buf *problems)
 {
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        const struct json *value = json_get(object, table[i].key);
-        bool absent = !value || json_type(value) == JSON_NULL;
-        if (!absent && !table[i].accepts(value)) {
+    for (size_t i = 0; i < TABLE_LEN; i++) {
+        const struct json *value = look_up(root, table[i].key);
+        if (is_wrong(value, &table[i])) {
             buf_addf(problems, "%s: line %zu: %s must be %s; it is ignored\n", path,
-                     line_of(text, table[i].key), table[i].key, table[i].expected);
+                     json_line(text, root, value), table[i].key, table[i].expected);
         }
-        if (value && (absent || !table[i].accepts(value))) {
-            json_destroy(json_remove(object, table[i].key));
+    }
+    for (size_t i = 0; i < TABLE_LEN; i++) {
+        const struct json *value = look_up(root, table[i].key);
+        if (value && (json_type(value) == JSON_NULL || is_wrong(value, &table[i]))) {
+            drop(root, table[i].key);
         }
     }
 }
@@ -139,12 +232,62 @@ static bool is_all(const struct json *object, const char *key)
     return mode && strcmp(mode, "all") == 0;
 }
 
+static int64_t count(const struct json *root, const char *key, int64_t fallback)
+{
+    return (int64_t)json_num(look_up(root, key), (double)fallback);
+}
+
+static bool flag(const struct json *root, const char *key, bool fallback)
+{
+    const char *name;
+    const struct json *object = holder(root, key, &name);
+    return object ? json_get_bool(object, name, fallback) : fallback;
+}
+
+static void fill_retry(struct retry_policy *out, const struct json *values)
+{
+    *out = RETRY_POLICY_DEFAULT;
+    out->enabled = flag(values, "retry.enabled", out->enabled);
+    int64_t retries = count(values, "retry.maxRetries", out->max_retries);
+    out->max_retries = retries > RETRIES_MAX ? RETRIES_MAX : (unsigned)retries;
+    out->base_delay_ms = count(values, "retry.baseDelayMs", out->base_delay_ms);
+    out->max_delay_ms =
+        count(values, "retry.provider.maxRetryDelayMs", out->max_delay_ms);
+}
+
+static void fill_thinking(struct settings *out, const struct json *values)
+{
+    const char *level = json_get_str(values, "defaultThinkingLevel");
+    out->thinking = THINKING_MEDIUM;
+    if (level) {
+        thinking_level_parse(&out->thinking, level);
+    }
+    const struct json *budgets = json_get(values, "thinkingBudgets");
+    for (const struct json *b = json_first(budgets); b; b = json_next(b)) {
+        enum thinking_level of;
+        if (thinking_level_parse(&of, json_key(b))) {
+            out->thinking_budgets[of] = (int64_t)json_num(b, 0);
+        }
+    }
+}
+
 static bool fill(struct settings *out, const struct json *values)
 {
     out->steering_all = is_all(values, "steeringMode");
     out->follow_up_all = is_all(values, "followUpMode");
+    fill_retry(&out->retry, values);
+    fill_thinking(out, values);
+    out->idle_timeout_ms = count(values, "retry.provider.timeoutMs", 0);
+    out->compaction.enabled = flag(values, "compaction.enabled", true);
+    out->compaction.reserve_tokens = count(values, "compaction.reserveTokens", 16384);
+    out->compaction.keep_recent_tokens =
+        count(values, "compaction.keepRecentTokens", 20000);
+    out->block_images = flag(values, "images.blockImages", false);
+    out->resize_images = flag(values, "images.autoResize", true);
     return copy_member(&out->shell_path, values, "shellPath") &&
-           copy_member(&out->shell_command_prefix, values, "shellCommandPrefix");
+           copy_member(&out->shell_command_prefix, values, "shellCommandPrefix") &&
+           copy_member(&out->default_provider, values, "defaultProvider") &&
+           copy_member(&out->default_model, values, "defaultModel");
 }
 
 // A leading "~" and a relative path are understood, since the variable is set by hand.
@@ -236,9 +379,11 @@ void settings_finish(struct settings *s)
         return;
     }
     free(s->agent_dir);
-    free(s->session_dir);
     free(s->shell_path);
     free(s->shell_command_prefix);
+    free(s->default_provider);
+    free(s->default_model);
+    free(s->session_dir);
     buf_finish(&s->problems);
     *s = (struct settings){0};
 }

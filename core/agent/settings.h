@@ -4,6 +4,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "llm/model.h"
+#include "llm/retry.h"
 
 /**
  * Where the user's files are and what settings.json says. Global file
@@ -17,6 +19,19 @@ struct settings {
     char *shell_command_prefix; // shellCommandPrefix, NULL = none
     bool steering_all;          // steeringMode "all"; default one-at-a-time
     bool follow_up_all;         // followUpMode "all"
+
+    char *default_provider, *default_model;    // NULL = none
+    enum thinking_level thinking;              // defaultThinkingLevel; medium
+    int64_t thinking_budgets[THINKING_LEVELS]; // tokens; 0 = the provider's own
+    struct retry_policy retry;
+    int64_t idle_timeout_ms; // retry.provider.timeoutMs: without a byte; 0 = not said
+    struct {
+        bool enabled;
+        int64_t reserve_tokens, keep_recent_tokens;
+    } compaction;
+    bool block_images;  // images.blockImages: none is sent
+    bool resize_images; // images.autoResize
+
     struct buf problems; // one line a mistake: file, line, what was expected; "" = none
 };
 

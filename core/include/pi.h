@@ -140,7 +140,18 @@ struct pi_agent_options {
     const char *cwd;                // session directory; absolute; required
     const char *agent_dir;          // $PI_CODING_AGENT_DIR, else ~/.pi/agent
     const char *const *environment; // "K=V", NULL-terminated; for commands; else environ
-    const char *model;         // "replay:FILE"; required to prompt, not to call tools
+
+    /**
+     * Which model answers: "id", "provider/id", a part of an id or name, each with
+     * ":LEVEL" behind it if wanted, or "replay:FILE". Else the settings' default, else
+     * the first that has a key, else one of a server on this machine. It is looked for
+     * when the first prompt needs it.
+     */
+    const char *model;
+    const char *provider; // only models of this one
+    const char *api_key;  // for the provider of that model; needs model or provider
+    const char *thinking; // off, minimal, low, medium, high, xhigh; else the settings'
+
     const char *tools;         // a preset (coding, read-only, all) or a,b,c; else coding
     const char *system_prompt; // replaces the default one: a file's path or literal text
     const char *const *append_system_prompt; // NULL-terminated list, files or text
@@ -230,6 +241,25 @@ PI_API void pi_agent_clear_queue(pi_agent *agent);
  */
 PI_API enum pi_status pi_agent_set_tools(pi_agent *agent, const char *tools,
                                          struct pi_error *err);
+
+/**
+ * Another model from the next request on; model and provider as in the options, one of
+ * them may be NULL. Ends with a model_changed event, or with a notice that says why the
+ * old one stays. PI_INVALID (nothing asked for).
+ */
+PI_API enum pi_status pi_agent_set_model(pi_agent *agent, const char *provider,
+                                         const char *model, struct pi_error *err);
+
+/** The thinking level from the next request on. PI_INVALID names the levels. */
+PI_API enum pi_status pi_agent_set_thinking(pi_agent *agent, const char *level,
+                                            struct pi_error *err);
+
+/**
+ * Lists the models whose provider, id and name hold all words of query (NULL = all), and
+ * asks the servers on this machine for theirs. Ends with one model_list event.
+ */
+PI_API enum pi_status pi_agent_list_models(pi_agent *agent, const char *query,
+                                           struct pi_error *err);
 
 /** A call of a tool by the user instead of the model. */
 struct pi_tool_call {
@@ -324,6 +354,9 @@ enum pi_event_type {
     PI_EVENT_NOTICE,
     PI_EVENT_RETRY_START,
     PI_EVENT_RETRY_END,
+    PI_EVENT_MODEL_CHANGED,
+    PI_EVENT_THINKING_LEVEL_CHANGED,
+    PI_EVENT_MODEL_LIST,
 };
 
 /** An event is immutable and borrowed until the callback returns, and so is all it gives.

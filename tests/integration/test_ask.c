@@ -100,9 +100,12 @@ static void start(struct face *f, const char *base_url)
     if (!face_start(f, &o, &err)) {
         fail_msg("%s", err.message);
     }
-    f->agent->retry.base_delay_ms = 30;
-    f->agent->model = (struct model){
-        .id = "toy-1", .api = "toy", .provider = "toy", .base_url = base_url};
+    f->agent->settings.retry.base_delay_ms = 30;
+    f->agent->model = (struct model){.id = "toy-1",
+                                     .api = "toy",
+                                     .provider = "toy",
+                                     .base_url = base_url,
+                                     .keyless = true};
 }
 
 static void prompt(struct face *f, enum pi_delivery delivery)
