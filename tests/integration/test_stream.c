@@ -212,6 +212,25 @@ static void a_dead_connection_is_no_failure(void **state)
     }
 }
 
+// It closes just when the next request comes.
+static void a_connection_that_dies_at_its_second_use_is_no_failure(void **state)
+{
+    (void)state;
+    static const enum fixture_end ends[] = {FIXTURE_CLOSE, FIXTURE_RESET};
+    for (size_t i = 0; i < 2; i++) {
+        const char *answer = CHUNKED "b\r\ndata: end\n\n\r\n0\r\n\r\n";
+        struct fixture_reply replies[] = {
+            {.bytes = sv_of(answer)},
+            {.end = ends[i]},
+            {.bytes = sv_of(answer)},
+        };
+        fixture_replies(server, replies, 3);
+        expect_text(ask_with(NULL, 5000), "");
+        expect_text(ask_with(NULL, 5000), "");
+        assert_int_equal(fixture_requests(server), 3);
+    }
+}
+
 static void what_breaks_is_told_and_judged(void **state)
 {
     (void)state;
@@ -531,6 +550,7 @@ int main(void)
         cmocka_unit_test(every_split_gives_the_same_answer),
         cmocka_unit_test(connections_are_used_again),
         cmocka_unit_test(a_dead_connection_is_no_failure),
+        cmocka_unit_test(a_connection_that_dies_at_its_second_use_is_no_failure),
         cmocka_unit_test(what_breaks_is_told_and_judged),
         cmocka_unit_test(statuses_are_judged),
         cmocka_unit_test(an_error_without_end_is_told_in_time),
