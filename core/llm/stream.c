@@ -144,6 +144,9 @@ static enum pi_status fail_in_stream(struct stream *s)
 {
     struct error_body told = {0};
     error_body_read(&told, buf_sv(&s->answer->error));
+    if (told.words.len == 0) {
+        buf_adds(&told.words, "(no words)"); // silence means something in a response only
+    }
     enum pi_status status = fail_told(s, s->answer->http_like_status, &told);
     error_body_finish(&told);
     return status;

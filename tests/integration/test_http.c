@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -268,6 +269,34 @@ static void a_large_body_goes_out_while_the_server_is_slow(void **state)
     http_destroy(h);
 }
 
+static unsigned count_inheritable(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        n += flags >= 0 && !(flags & FD_CLOEXEC);
+    }
+    return n;
+}
+
+static void children_inherit_no_connection(void **state)
+{
+    (void)state;
+    struct http *h = create((struct http_options){0});
+    struct fixture_reply reply = {.bytes = sv_of("HTTP/1.1 200 OK\r\n\r\nx"),
+                                  .end = FIXTURE_STALL};
+    fixture_replies(server, &reply, 1);
+    unsigned before = count_inheritable();
+    struct http_call *c = begin(h, (struct http_request){.url = base});
+    for (int i = 0; i < 100 && http_status(c) == 0; i++) {
+        http_wait(h, -1, 100);
+    }
+    assert_int_equal(http_status(c), 200);
+    assert_int_equal(count_inheritable(), before);
+    http_close(c);
+    http_destroy(h);
+}
+
 static void waiting_sees_the_other_descriptor(void **state)
 {
     (void)state;
@@ -300,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_missing_ca_file_is_named),
         cmocka_unit_test(who_does_not_read_makes_the_server_wait),
         cmocka_unit_test(a_large_body_goes_out_while_the_server_is_slow),
+        cmocka_unit_test(children_inherit_no_connection),
         cmocka_unit_test(waiting_sees_the_other_descriptor),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

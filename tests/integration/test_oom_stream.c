@@ -55,6 +55,7 @@ static void serve(int in, int out)
             break;
         }
     }
+    fixture_stop(f);
     _exit(0);
 }
 

@@ -259,6 +259,8 @@ static void what_breaks_is_told_and_judged(void **state)
          FAILURE_RETRY, "cut in the middle"},
         {UNTIL_CLOSE "data: fail 529 Overloaded\n\n", FIXTURE_STALL, FAILURE_RETRY,
          "answered 529: Overloaded"},
+        {UNTIL_CLOSE "data: fail 400 \n\n", FIXTURE_STALL, FAILURE_FATAL,
+         "answered 400: (no words)"},
         {UNTIL_CLOSE "data: text abc\n\ndata: fail 400 bad {\n\n", FIXTURE_STALL,
          FAILURE_FATAL, "answered 400: bad {"},
         {UNTIL_CLOSE
