@@ -86,8 +86,8 @@ static void test_ollama(void **state)
         local_read_show(json_next(c), sv_of("{\"capabilities\":[\"embedding\"]}")));
     // The one that is loaded comes first, and its window is what is served.
     expect(list,
-           "[{\"id\":\"b\",\"contextWindow\":4096,\"(loaded)\":true,\"input\":[\"text\","
-           "\"image\"],\"reasoning\":true},{\"id\":\"a\",\"contextWindow\":131072,"
+           "[{\"id\":\"b\",\"contextWindow\":4096,\"(loaded)\":true,\"reasoning\":true,"
+           "\"input\":[\"text\",\"image\"]},{\"id\":\"a\",\"contextWindow\":131072,"
            "\"reasoning\":true,\"input\":[\"text\",\"image\"]},{\"id\":\"c\","
            "\"contextWindow\":32768}]");
     list = list_of(two);
