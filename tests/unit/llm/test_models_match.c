@@ -66,15 +66,14 @@ static void check(const struct expectation *e)
         }
         return;
     }
+    const char *colon = match.level_given ? ":" : "";
+    const char *level = match.level_given ? thinking_level_name(match.level) : "";
     if (match.model) {
-        snprintf(got, sizeof got, "%s/%s", match.model->provider, match.model->id);
+        snprintf(got, sizeof got, "%s/%s%s%s", match.model->provider, match.model->id,
+                 colon, level);
     } else {
-        snprintf(got, sizeof got, "?%s %.*s", match.provider->name, (int)match.id.n,
-                 match.id.p);
-    }
-    if (match.level_given) {
-        strncat(got, ":", 2);
-        strncat(got, thinking_level_name(match.level), 10);
+        snprintf(got, sizeof got, "?%s %.*s%s%s", match.provider->name, (int)match.id.n,
+                 match.id.p, colon, level);
     }
     if (strcmp(got, e->found) != 0) {
         fail_msg("%s %s: %s, not %s", e->provider ? e->provider : "-", e->pattern, got,
