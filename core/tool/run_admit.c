@@ -55,7 +55,7 @@ bool job_admit(struct run_job *j, const struct registry *registry, struct buf *w
         return false;
     }
     j->tool = *tool;
-    if (!j->complete) {
+    if (!status && !j->complete) {
         buf_addf(why,
                  "The arguments of \"%s\" did not arrive whole: the reply was cut off "
                  "after %zu bytes of them. Nothing was run. Send the call again; if it "

@@ -252,7 +252,7 @@ static void a_cut_call_is_never_run(void **state)
             "\"echo\",\"argumentsText\":\"{\\\"text\\\":\\\"ha\"}}]}," TEXT_TURN("ok")));
     char *got = messages(&f);
     assert_non_null(strstr(got, "toolResult!:"));
-    assert_non_null(strstr(got, "did not arrive whole"));
+    assert_non_null(strstr(got, "were cut off"));
     free(got);
     assert_int_equal(count(&f, "tool_execution_update"), 0);
     face_finish(&f);

@@ -180,8 +180,12 @@ static void errors_become_results(void **state)
     b.denies = "d";
     const struct run_request cut = {.id = "c",
                                     .name = "read",
-                                    .arguments = sv_of("{\"key\":\"a"),
+                                    .arguments = sv_of("{\"key\":\"a\"}"),
                                     .abort_after_ms = -1};
+    const struct run_request broken = {.id = "i",
+                                       .name = "read",
+                                       .arguments = sv_of("read the file"),
+                                       .abort_after_ms = -1};
     add(&b, "a", "par", "{\"fail\":\"the disk is on fire\"}");
     add(&b, "b", "edit", "{\"no_plan\":\"no such file\"}");
     assert_int_equal(run_add(b.run, &cut, NULL), PI_OK);
@@ -190,6 +194,7 @@ static void errors_become_results(void **state)
     add(&b, "f", "READ", "{}");
     add(&b, "g", "read", "{\"key\":\"a");
     add(&b, "h", "read", "{\"hook_denies\":true}");
+    assert_int_equal(run_add(b.run, &broken, NULL), PI_OK);
     assert_true(pump(&b, 2000));
     static const char *const words[] = {"the disk is on fire",
                                         "no such file",
@@ -198,8 +203,9 @@ static void errors_become_results(void **state)
                                         "is not active",
                                         "Did you mean \"read\"?",
                                         "cut off",
-                                        "the hook says no"};
-    for (size_t i = 0; i < 8; i++) {
+                                        "the hook says no",
+                                        "are not JSON"};
+    for (size_t i = 0; i < 9; i++) {
         assert_true(run_result(b.run, i)->is_error);
         assert_has(text_of(&b, i), words[i]);
     }
