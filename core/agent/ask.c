@@ -42,15 +42,20 @@ static void mark_failed(struct message *m, const char *why)
     m->error_message = strdup(why);
 }
 
-// Servers repeat what they were sent.
-static void hide_keys(const struct pi_agent *a, struct message *answer)
+// An answer that was left early may hold calls that the server had not named yet; others
+// refer to calls by their ids.
+static void name_calls(struct message *m)
 {
-    struct buf text = {0};
-    if (answer->error_message) {
-        buf_adds(&text, answer->error_message);
-        auth_redact(a->choice.auth, &text);
-        free(answer->error_message);
-        answer->error_message = buf_take(&text);
+    for (size_t i = 0; i < m->content.len; i++) {
+        struct block *b = &m->content.blocks[i];
+        if (b->type == BLOCK_TOOL_CALL && !b->id) {
+            struct buf id = {0};
+            buf_addf(&id, "call_%lld_%zu", (long long)m->timestamp_ms, i);
+            b->id = buf_take(&id);
+        }
+        if (b->type == BLOCK_TOOL_CALL && !b->name) {
+            b->name = strdup("");
+        }
     }
 }
 
@@ -78,7 +83,6 @@ static bool follow(struct pi_agent *a, struct cancel *cancel, struct llm_stream 
         }
         if (event.type == LLM_START) {
             shown = true;
-            hide_keys(a, stream->message); // what failed at once has its error already
             agent_emit(a, event_message(PI_EVENT_MESSAGE_START, stream->message));
         } else {
             agent_emit(a, event_update(&event, stream->message));
@@ -151,6 +155,18 @@ static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
     return status;
 }
 
+// Servers repeat what they were sent.
+static void hide_keys(const struct pi_agent *a, struct message *answer)
+{
+    struct buf text = {0};
+    if (answer->error_message) {
+        buf_adds(&text, answer->error_message);
+        auth_redact(a->choice.auth, &text);
+        free(answer->error_message);
+        answer->error_message = buf_take(&text);
+    }
+}
+
 static void show_end(struct pi_agent *a, const struct message *answer, bool shown)
 {
     log_line(a->log, "answer ends: %s%s%s", stop_reason_name(answer->stop_reason),
@@ -194,6 +210,7 @@ struct message *ask_model(struct pi_agent *a, struct cancel *cancel,
         stream->provider->close(stream);
     }
     if (answer) {
+        name_calls(answer);
         hide_keys(a, answer);
         show_end(a, answer, shown);
     }

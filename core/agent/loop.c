@@ -128,8 +128,8 @@ static bool append_result(struct loop *l, const struct block *call,
         out_of_memory(l);
         return false;
     }
-    m->tool_call_id = strdup(call->id);
-    m->tool_name = strdup(call->name);
+    m->tool_call_id = strdup(call->id ? call->id : "");
+    m->tool_name = strdup(call->name ? call->name : "");
     m->content = result->content;
     m->details = result->details;
     m->is_error = result->is_error;
