@@ -93,9 +93,7 @@ static struct pi_agent_options options_of(const struct app *app)
     options.provider = app->args->provider;
     options.api_key = app->args->api_key;
     options.thinking = app->args->thinking;
-    // Who names a tool wants that tool, whatever a model gets.
-    bool named = app->args->command == ARGS_TOOL || app->args->command == ARGS_TOOL_LINES;
-    options.tools = named ? "all" : app->args->tools;
+    options.tools = app->args->tools;
     set_prompt(&options, app->args);
     options.restrict_dir = app->restrict_dir;
     options.log_path = env_get(&app->env, "PI_LOG");

@@ -5,7 +5,7 @@ end_started() {
     local code=$? pid
     for pid in "${started[@]}"; do
         kill "$pid" 2>/dev/null
-        wait "$pid" || { code=1 && echo "FAIL server $pid ended with $?"; }
+        wait "$pid" || { echo "FAIL a server ended with $?" && code=1; }
     done
     exit $code
 }
@@ -34,4 +34,26 @@ good() {
     [ "$(requests "$1")" -eq "$2" ] || fail "$name: $1 got $(requests "$1") requests, not $2"
     ! grep -q '"violations":\[{' "$1.log" ||
         fail "$name: $1 refused: $(grep -o '"violations":\[{.*' "$1.log" | head -c 600)"
+}
+
+# use API [BASE [MORE [PROVIDER]]]: the model mock/m is a model of the last server, or at BASE;
+# MORE are members of the model.
+use() {
+    local base=${2:-http://127.0.0.1:$port}
+    [ "$1" = anthropic-messages ] || base=$base/v1
+    mkdir -p "$HOME/.pi/agent"
+    model=${4:-mock}/m
+    printf '{"providers":{"%s":{"baseUrl":"%s","api":"%s","apiKey":"k-123","models":[%s]}}}\n' \
+        "${model%/m}" "$base" "$1" \
+        '{"id":"m","input":["text","image"],"maxTokens":8192'"${3:+,$3}"'}' \
+        >"$HOME/.pi/agent/models.json"
+}
+
+# ask ARGUMENT...: a prompt to that model.
+ask() { "$pi" -p --permissions yolo --model "$model" "$@" </dev/null; }
+
+# quick_retries: pauses of a few milliseconds.
+quick_retries() {
+    mkdir -p "$HOME/.pi/agent"
+    echo '{"retry":{"baseDelayMs":10}}' >"$HOME/.pi/agent/settings.json"
 }

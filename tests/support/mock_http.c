@@ -276,6 +276,7 @@ static bool send_body(struct peer *p, const struct transport *t, const struct an
     size_t end = cut_at(t, a);
     size_t split = (size_t)number(t, "split", 0);
     int pause_ms = number(t, "chunkDelayMs", 0), stall = number(t, "stallAfter", -1);
+    size_t stall_at = (size_t)number(t, "stallBytes", 0);
     bool by_event = pause_ms > 0 || stall >= 0;
     size_t at = 0, event = 0;
     if (stall == 0 && !peer_wait(p, number(t, "stallMs", 0))) {
@@ -284,12 +285,16 @@ static bool send_body(struct peer *p, const struct transport *t, const struct an
     while (at < end) {
         size_t n = end - at < 65536 ? end - at : 65536;
         n = split && split < n ? split : n;
+        n = at < stall_at && stall_at - at < n ? stall_at - at : n;
         n = by_event && event < a->len && a->ends[event] - at < n ? a->ends[event] - at
                                                                   : n;
         if (!send_piece(p, t, a, at, n)) {
             return false;
         }
         at += n;
+        if (at == stall_at && !peer_wait(p, number(t, "stallMs", 0))) {
+            return false;
+        }
         if (by_event && event < a->len && at == a->ends[event]) {
             event++;
             int ms = (int)event == stall ? number(t, "stallMs", 0) : pause_ms;

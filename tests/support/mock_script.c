@@ -12,7 +12,7 @@ static const char script_keys[] = "turns server keyless issued routes accept ";
 static const char turn_keys[] = "expect absent check repeat blocks chunk stopReason "
                                 "usage error errorType reasoningField "
                                 "callIndex stream status headers body raw delayMs "
-                                "chunkDelayMs stallAfter stallMs lineEnd "
+                                "chunkDelayMs stallAfter stallBytes stallMs lineEnd "
                                 "comments pings multiline finalBlank ascii keepAlives "
                                 "split framing gzip cut drop close "
                                 "hangUp headerBytes ";

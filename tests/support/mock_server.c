@@ -2,8 +2,8 @@
 //        pi-mock --proxy PORT [--port-file FILE] [--log FILE]
 //        pi-mock --self-test
 // A model server for tests, described in mock.md. It listens on a free port of 127.0.0.1,
-// writes the port to the port file (else to stdout), and runs until SIGTERM, ten minutes
-// at most.
+// writes the port to the port file (else to stdout), and runs until SIGTERM or the end of
+// who started it, ten minutes at most.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -410,6 +411,7 @@ static int start(struct server *s)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
     s->stop_fd = eventfd(0, EFD_CLOEXEC);
     s->log_fd = -1;

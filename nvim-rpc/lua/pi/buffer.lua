@@ -65,11 +65,10 @@ function M.check_disk(buf)
   })
   api.nvim_buf_call(buf, function()
     -- With 'autoread' the event is not fired for a clean buffer.
-    local own = vim.fn.eval('&l:autoread') -- neither 0 nor 1 when it is not set here
+    local own = vim.fn.eval('&l:autoread')
     vim.cmd('setlocal noautoread')
     pcall(vim.cmd, 'silent checktime ' .. buf)
-    local names = { [0] = 'noautoread', [1] = 'autoread' }
-    vim.cmd('setlocal ' .. (names[own] or 'autoread<'))
+    vim.cmd(own == -1 and 'setlocal autoread<' or 'let &l:autoread = ' .. own)
   end)
   api.nvim_del_autocmd(watch)
   if state == 'conflict' and not vim.b[buf].pi_conflict then

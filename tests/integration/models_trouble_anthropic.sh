@@ -1,0 +1,3 @@
+#!/bin/bash
+api=anthropic-messages
+. "$(dirname "$0")/lib_trouble.sh"
