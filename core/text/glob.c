@@ -13,6 +13,7 @@ struct glob {
     unsigned flags;
     unsigned steps;
     unsigned depth;
+    bool star_failed; // what was tried last came to a star and failed behind it
 };
 
 static bool match(struct glob *g, struct sv p, struct sv s, bool at_start);
@@ -167,6 +168,7 @@ static bool match_double_star(struct glob *g, struct sv p, struct sv s)
         }
         const char *slash = memchr(s.p, '/', s.n);
         if (!slash) {
+            g->star_failed = false;
             return false;
         }
         s = sv_from(s, (size_t)(slash - s.p) + 1);
@@ -178,11 +180,17 @@ static bool match_star(struct glob *g, struct sv p, struct sv s)
     while (p.n > 0 && p.p[0] == '*') {
         p = sv_from(p, 1);
     }
+    // A later star has tried every place behind it; starting it further on gives nothing
+    // new, and trying that takes exponential time. With alternatives it may be another
+    // star.
+    bool plain = !(g->flags & GLOB_BRACES) || !memchr(p.p, '{', p.n);
     for (;;) {
+        g->star_failed = false;
         if (match(g, p, s, false)) {
             return true;
         }
-        if (s.n == 0 || s.p[0] == '/') {
+        if (s.n == 0 || s.p[0] == '/' || (plain && g->star_failed)) {
+            g->star_failed = true;
             return false;
         }
         (void)next_character(&s);

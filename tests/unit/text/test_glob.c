@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "random.h"
 #include "text/glob.h"
 
 struct row {
@@ -116,6 +117,52 @@ static void explosions_end(void **state)
     buf_finish(&deep);
 }
 
+// Tries everything.
+static bool naive(const char *p, const char *s)
+{
+    if (*p == '*') {
+        return naive(p + 1, s) || (*s && *s != '/' && naive(p, s + 1));
+    }
+    if (*p == '\0' || *s == '\0') {
+        return *p == *s;
+    }
+    return (*p == *s || (*p == '?' && *s != '/')) && naive(p + 1, s + 1);
+}
+
+static void stars_give_up_no_match(void **state)
+{
+    (void)state;
+    struct random r = {.state = 7};
+    size_t matched = 0;
+    for (int round = 0; round < 20000; round++) {
+        char p[9] = {0};
+        char s[9] = {0};
+        for (size_t i = 0; i < 8; i++) {
+            p[i] = "ab*?/*"[random_below(&r, 6)];
+            s[i] = "abab/"[random_below(&r, 5)];
+            p[i] = i > 0 && p[i] == '*' && p[i - 1] == '*' ? 'a' : p[i];
+        }
+        p[random_below(&r, 8) + 1] = '\0';
+        s[random_below(&r, 8) + 1] = '\0';
+        bool expected = naive(p, s);
+        matched += expected;
+        assert_int_equal(glob_match(sv_of(p), sv_of(s), 0), expected);
+    }
+    assert_true(matched > 100);
+}
+
+// Rules come with the folders that are searched, so they may be made to take long.
+static void many_stars_are_quick(void **state)
+{
+    (void)state;
+    char text[300];
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < 1000; i++) {
+        assert_false(glob_match(sv_of("*a*a*a*a*a*a*a*a*b"), sv_of(text), 0));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +171,8 @@ int main(void)
         cmocka_unit_test(classes),
         cmocka_unit_test(braces_and_case),
         cmocka_unit_test(explosions_end),
+        cmocka_unit_test(stars_give_up_no_match),
+        cmocka_unit_test(many_stars_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
