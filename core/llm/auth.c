@@ -57,9 +57,11 @@ static void take_variable(void *data, const char *name, const char *value)
 static void skim_file(struct auth *a, const char *path, size_t max)
 {
     struct buf text = {0};
-    if (path && file_load(&text, path, max, NULL) == PI_OK) {
+    enum pi_status status = path ? file_load(&text, path, max, NULL) : PI_NOT_FOUND;
+    if (status == PI_OK) {
         auth_visit_named(&a->environment, buf_sv(&text), take_variable, a);
     }
+    a->ok = a->ok && status != PI_NOMEM;
     buf_finish(&text);
 }
 

@@ -255,12 +255,20 @@ static void test_mistakes_in_auth_json(void **state)
     expect_problem(at, "directory");
 }
 
+struct writer {
+    const char *file, *lock;
+};
+
 static void *finish_writing(void *data)
 {
-    struct place *at = data;
+    const struct writer *w = data;
     usleep(60 * 1000);
-    put(at, "{\"p\":{\"type\":\"api_key\",\"key\":\"complete\"}}", 0600);
-    rmdir(scratch_path(at->dir, "auth.json.lock"));
+    FILE *f = fopen(w->file, "w");
+    scratch_check(
+        f && fputs("{\"p\":{\"type\":\"api_key\",\"key\":\"complete\"}}", f) >= 0 &&
+            fclose(f) == 0,
+        w->file);
+    rmdir(w->lock);
     return NULL;
 }
 
@@ -268,13 +276,18 @@ static void test_another_program_is_writing(void **state)
 {
     struct place *at = *state;
     pthread_t thread;
+    char *paths[] = {strdup(scratch_path(at->dir, "auth.json")),
+                     strdup(scratch_path(at->dir, "auth.json.lock"))};
+    struct writer writer = {.file = paths[0], .lock = paths[1]};
     put(at, "{\"p\":{\"type\":\"api_k", 0600);
-    scratch_check(mkdir(scratch_path(at->dir, "auth.json.lock"), 0700) == 0, "mkdir");
-    pthread_create(&thread, NULL, finish_writing, at);
+    scratch_check(mkdir(writer.lock, 0700) == 0, "mkdir");
+    pthread_create(&thread, NULL, finish_writing, &writer);
     open_with(at, nothing, NULL);
     pthread_join(thread, NULL);
     expect_key(at, &at->p, "complete");
     assert_int_equal(at->problems.len, 0);
+    free(paths[0]);
+    free(paths[1]);
 }
 
 static void test_headers(void **state)
