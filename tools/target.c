@@ -16,17 +16,10 @@ enum pi_status target_allowed(const struct tool_context *context, const char *re
                      shown, context->restrict_dir);
 }
 
-enum pi_status target_plan(struct tool_plan *plan, const struct json *args,
-                           const struct tool_context *context, enum tool_effect effect,
-                           struct pi_error *err)
+static enum pi_status plan_path(struct tool_plan *plan, const char *argument,
+                                const struct tool_context *context,
+                                enum tool_effect effect, struct pi_error *err)
 {
-    const char *argument = json_get_str(args, "path");
-    if (!argument) {
-        return error_set(err, PI_INVALID, "path: missing; give the path of the file");
-    }
-    if (*argument == '\0') {
-        return error_set(err, PI_INVALID, "path: empty; give the path of the file");
-    }
     struct path_request request = {
         .argument = argument,
         .cwd = context->cwd,
@@ -47,4 +40,26 @@ enum pi_status target_plan(struct tool_plan *plan, const struct json *args,
     }
     plan->target.folded = folded;
     return target_allowed(context, plan->target.path, argument, err);
+}
+
+enum pi_status target_plan(struct tool_plan *plan, const struct json *args,
+                           const struct tool_context *context, enum tool_effect effect,
+                           struct pi_error *err)
+{
+    const char *argument = json_get_str(args, "path");
+    if (!argument) {
+        return error_set(err, PI_INVALID, "path: missing; give the path of the file");
+    }
+    if (*argument == '\0') {
+        return error_set(err, PI_INVALID, "path: empty; give the path of the file");
+    }
+    return plan_path(plan, argument, context, effect, err);
+}
+
+enum pi_status target_plan_tree(struct tool_plan *plan, const struct json *args,
+                                const struct tool_context *context, struct pi_error *err)
+{
+    const char *argument = json_get_str(args, "path");
+    return plan_path(plan, argument && *argument ? argument : ".", context, TOOL_READ,
+                     err);
 }

@@ -14,6 +14,12 @@ enum pi_status target_plan(struct tool_plan *plan, const struct json *args,
                            const struct tool_context *context, enum tool_effect effect,
                            struct pi_error *err) NODISCARD;
 
+/** The plan of a tool that reads a file or folder; without "path" that is the working
+ * directory. Else as target_plan. */
+enum pi_status target_plan_tree(struct tool_plan *plan, const struct json *args,
+                                const struct tool_context *context,
+                                struct pi_error *err) NODISCARD;
+
 /** PI_DENIED when the real path lies outside context->restrict_dir; shown is for the
  * message. */
 enum pi_status target_allowed(const struct tool_context *context, const char *real,
