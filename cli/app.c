@@ -94,7 +94,8 @@ static struct pi_agent_options options_of(const struct app *app)
     options.api_key = app->args->api_key;
     options.thinking = app->args->thinking;
     // Who names a tool wants that tool, whatever a model gets.
-    options.tools = app->args->command == ARGS_PROMPT ? app->args->tools : "all";
+    bool named = app->args->command == ARGS_TOOL || app->args->command == ARGS_TOOL_LINES;
+    options.tools = named ? "all" : app->args->tools;
     set_prompt(&options, app->args);
     options.restrict_dir = app->restrict_dir;
     options.log_path = env_get(&app->env, "PI_LOG");
