@@ -10,7 +10,8 @@
  * Ignore rules as git reads them: .gitignore and .ignore of each folder from the top down
  * to the file, .git/info/exclude and core.excludesFile, with negation, anchoring and
  * directory-only rules; the last rule that matches decides, deeper folders before higher
- * ones. A file below an ignored folder cannot come back.
+ * ones. A file below an ignored folder cannot come back. Unlike git, a class without an
+ * end ("[a") stands for itself.
  *
  * A chain of levels, one for each folder on the way; made while walking, borrowed by the
  * levels below. Constant once made; may be read by several threads.
