@@ -12,7 +12,7 @@
 #include "tools.h"
 #include "utf16.h"
 
-enum { MATCHES = 100, CONTEXT_MAX = 100 };
+enum { MATCHES = 100, CONTEXT_MAX = 100, TEXT_SNIFF = 512 };
 
 // A larger file is data; it would take memory from the editor around the agent.
 enum { FILE_MAX = 256 * 1024 * 1024 };
@@ -32,10 +32,18 @@ struct search {
 
 /* -------------------------------------------------------------------------- files -- */
 
+// Text shows itself in a few bytes when none of the first ones is NUL; this is done for
+// every file of a tree.
+static struct file_type type_of(struct sv bytes)
+{
+    struct sv start = sv_sub(bytes, 0, FILE_TYPE_SNIFF);
+    bool nul = start.n > 0 && memchr(start.p, '\0', start.n);
+    return file_type_of(nul ? start : sv_sub(start, 0, TEXT_SNIFF));
+}
+
 static enum pi_status search_bytes(struct search *s, struct sv name)
 {
     struct sv bytes = buf_sv(&s->bytes);
-    s->type = file_type_of(sv_sub(bytes, 0, FILE_TYPE_SNIFF));
     if (s->type.binary) {
         s->binary++;
         return PI_OK;
@@ -72,9 +80,8 @@ static bool load(struct search *s, int fd, const struct stat *st)
     if (!read_more(s, fd, start)) {
         return false;
     }
-    bool whole = s->bytes.len < start;
-    if (whole || file_type_of(buf_sv(&s->bytes)).binary ||
-        st->st_size < FILE_TYPE_SNIFF) {
+    s->type = type_of(buf_sv(&s->bytes));
+    if (s->bytes.len < start || s->type.binary || st->st_size <= FILE_TYPE_SNIFF) {
         return true;
     }
     return read_more(s, fd, (size_t)st->st_size - start);
@@ -153,6 +160,7 @@ static enum pi_status search_named(struct search *s, struct tool_call *call)
                        "%s is too large for grep (over 256MB). Use grep in bash.",
                        t->shown);
     }
+    s->type = type_of(buf_sv(&s->bytes));
     return st == PI_OK ? search_bytes(s, sv_of(path_base(t->path))) : st;
 }
 
