@@ -78,7 +78,7 @@ static void note_nothing(struct finder *f, const struct host_target *t,
 {
     struct buf *out = &f->rows.text;
     struct buf skipped = {0};
-    buf_addf(out, "Nothing found in %s.", t->shown);
+    buf_addf(out, "Nothing found (searched %s).", t->shown);
     if (f->pattern.n > 0 && f->pattern.p[0] == '/') {
         buf_adds(out, " The pattern is matched against paths below that folder, which "
                       "do not begin with a slash.");
@@ -93,6 +93,7 @@ static void note_nothing(struct finder *f, const struct host_target *t,
         buf_addsv(&f->rows.notes, buf_sv(&skipped));
         buf_adds(&f->rows.notes, ".]");
     }
+    f->rows.notes.failed = f->rows.notes.failed || !buf_ok(&skipped);
     buf_finish(&skipped);
 }
 

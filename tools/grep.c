@@ -201,6 +201,7 @@ static void note_skipped(struct search *s, bool nothing)
         rows_begin_note(&s->grep.rows);
         buf_addf(&s->grep.rows.notes, "Not searched: %s.]", buf_cstr(&parts));
     }
+    s->grep.rows.notes.failed = s->grep.rows.notes.failed || !buf_ok(&parts);
     buf_finish(&parts);
 }
 

@@ -148,20 +148,23 @@ static bool config_value(struct sv text, struct sv *value)
     return found;
 }
 
-// The path that a configuration file names, NULL when it names none.
-static char *configured(const char *config, const char *home)
+// *path gets what a configuration file names; it stays NULL when that names none.
+static enum pi_status configured(char **path, const char *config, const char *home,
+                                 struct pi_error *err)
 {
     struct buf text = {0};
     struct sv value;
-    char *path = NULL;
-    if (load_at(&text, AT_FDCWD, config) && config_value(buf_sv(&text), &value)) {
+    bool named = load_at(&text, AT_FDCWD, config) && config_value(buf_sv(&text), &value);
+    bool ok = buf_ok(&text);
+    if (named) {
         bool tilde = sv_starts(value, sv_of("~/"));
         char *name = strndup(value.p + (tilde ? 2 : 0), value.n - (tilde ? 2 : 0));
-        path = name ? path_join(home, name) : NULL;
+        *path = name ? path_join(home, name) : NULL;
+        ok = *path != NULL;
         free(name);
     }
     buf_finish(&text);
-    return path;
+    return ok ? PI_OK : error_nomem(err);
 }
 
 static enum pi_status add_user(struct ignore_level *l, const struct ignore_places *places,
@@ -180,11 +183,14 @@ static enum pi_status add_user(struct ignore_level *l, const struct ignore_place
     if (!main || !other || !usual) {
         st = error_nomem(err);
     } else {
-        char *named = configured(main, places->home);
-        if (!named) {
-            named = configured(other, places->home);
+        char *named = NULL;
+        st = configured(&named, main, places->home, err);
+        if (st == PI_OK && !named) {
+            st = configured(&named, other, places->home, err);
         }
-        st = add_file(l, AT_FDCWD, named ? named : usual, err);
+        if (st == PI_OK) {
+            st = add_file(l, AT_FDCWD, named ? named : usual, err);
+        }
         free(named);
     }
     free(usual);

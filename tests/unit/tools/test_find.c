@@ -63,9 +63,10 @@ static void test_patterns(void **state)
 static void test_nothing(void **state)
 {
     struct tool_fixture *f = *state;
-    expect(f, "{\"pattern\":\"x.js\"}",
-           "Nothing found in ..\n\n[Not searched: 1 entry left out by ignore rules "
-           "(ignored: true takes it in).]");
+    expect(
+        f, "{\"pattern\":\"x.js\"}",
+        "Nothing found (searched .).\n\n[Not searched: 1 entry left out by ignore rules "
+        "(ignored: true takes it in).]");
     expect(f, "{\"pattern\":\"x.js\",\"ignored\":true}", "node/x.js");
     expect(f, "{\"pattern\":\"x.js\",\"path\":\"node\"}", "x.js");
     assert_true(fixture_call(f, &tool_find, "{\"pattern\":\"p/b.java\"}"));
