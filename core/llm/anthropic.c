@@ -77,12 +77,19 @@ static const char *effort_of(const struct model *m, enum thinking_level level)
     return mapped ? mapped : efforts[level];
 }
 
+// Whether message `at` begins a turn; what the user says behind results does not.
+static bool begins_turn(const struct history *h, size_t at)
+{
+    return h->messages[at].role == ROLE_USER &&
+           (at == 0 || h->messages[at - 1].role != ROLE_TOOL_RESULT);
+}
+
 // With a budget, the turn that is under way must have begun with thinking. It has not
 // when another model began it.
 static bool turn_lacks_thinking(const struct history *h)
 {
     size_t first = h->len;
-    while (first > 0 && h->messages[first - 1].role != ROLE_USER) {
+    while (first > 0 && !begins_turn(h, first - 1)) {
         first--;
     }
     return first < h->len && h->messages[first].blocks[0].type != BLOCK_THINKING;

@@ -75,9 +75,18 @@ static struct history_message *add_message(struct builder *b, enum role role)
     return &h->messages[h->len++];
 }
 
-// Puts a block at place `at`.
-static void insert(struct builder *b, struct history_message *m, size_t at,
-                   struct history_block block)
+// In an answer, calls stand last: between them and their results nothing may stand.
+static size_t place_of(const struct history_message *m, enum block_type type)
+{
+    size_t at = m->len;
+    while (type != BLOCK_TOOL_CALL && at > 0 &&
+           m->blocks[at - 1].type == BLOCK_TOOL_CALL) {
+        at--;
+    }
+    return at;
+}
+
+static void add(struct builder *b, struct history_message *m, struct history_block block)
 {
     struct history_block *grown =
         m ? vec_grow(m->blocks, &m->cap, m->len + 1, sizeof *grown) : NULL;
@@ -86,14 +95,10 @@ static void insert(struct builder *b, struct history_message *m, size_t at,
         return;
     }
     m->blocks = grown;
+    size_t at = place_of(m, block.type);
     memmove(grown + at + 1, grown + at, (m->len - at) * sizeof *grown);
     grown[at] = block;
     m->len++;
-}
-
-static void add(struct builder *b, struct history_message *m, struct history_block block)
-{
-    insert(b, m, m ? m->len : 0, block);
 }
 
 /* -- texts -- */
@@ -136,19 +141,12 @@ static struct sv clean(struct builder *b, struct sv text)
     return keep_buf(b, &out);
 }
 
-// In an answer, text goes before the first call: between calls and results nothing may
-// stand.
 static void add_text(struct builder *b, struct history_message *m, struct sv text)
 {
     text = clean(b, text);
-    if (is_blank(text)) {
-        return;
+    if (!is_blank(text)) {
+        add(b, m, (struct history_block){.type = BLOCK_TEXT, .text = text});
     }
-    size_t at = 0;
-    while (m && at < m->len && m->blocks[at].type != BLOCK_TOOL_CALL) {
-        at++;
-    }
-    insert(b, m, at, (struct history_block){.type = BLOCK_TEXT, .text = text});
 }
 
 /* -- images -- */

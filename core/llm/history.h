@@ -15,7 +15,7 @@
  *  - arguments are one valid JSON object;
  *  - no text is blank, no message empty; a result without output says so;
  *  - texts are UTF-8 without NUL;
- *  - in an answer, text stands before the calls;
+ *  - in an answer, the calls stand last;
  *  - images are of a kind and size that servers take and fit the model, else a note
  *    stands in their place;
  *  - thinking goes back to the model that made it, unchanged, when the target wants it;

@@ -391,7 +391,9 @@ static void write_answer(struct request *r, const struct history_message *m)
     write_joined(r, m, r->quirks.answer_after_result ? "" : NULL);
     write_thinking_back(r, m);
     if (has_calls(m)) {
-        write_details(r, m);
+        if (r->quirks.details) {
+            write_details(r, m);
+        }
         json_write_open(&r->out, "tool_calls", '[');
         for (size_t i = 0; i < m->len; i++) {
             if (m->blocks[i].type == BLOCK_TOOL_CALL) {

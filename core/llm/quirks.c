@@ -21,7 +21,7 @@ static const struct row rows[] = {
     {NULL,
      "azure.com",
      {.developer_role = true, .effort = true, .max_completion_tokens = true}},
-    {"openrouter", "openrouter.ai", {.format = QUIRKS_OPENROUTER}},
+    {"openrouter", "openrouter.ai", {.format = QUIRKS_OPENROUTER, .details = true}},
     {"deepseek",
      "deepseek.com",
      {.format = QUIRKS_DEEPSEEK,
@@ -40,7 +40,7 @@ static const struct row rows[] = {
     {"groq", "groq.com", {.effort = true}},
     {"cerebras", "cerebras.ai", {.effort = true}},
     {"opencode", "opencode.ai", {.effort = true}},
-    {"vercel-ai-gateway", "ai-gateway.vercel.sh", {.effort = true}},
+    {"vercel-ai-gateway", "ai-gateway.vercel.sh", {.effort = true, .details = true}},
     {"ollama", "ollama.com", {.effort = true}},
 };
 
@@ -111,6 +111,7 @@ static void apply_formats(struct quirks *q, const struct json *compat)
     for (size_t i = 0; name && i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(formats[i].name, name) == 0) {
             q->format = formats[i].format;
+            q->details = q->details || q->format == QUIRKS_OPENROUTER;
         }
     }
     const char *tokens = json_get_str(compat, "maxTokensField");

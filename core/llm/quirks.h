@@ -28,6 +28,7 @@ struct quirks {
     bool thinking_as_text;      // of the model itself
     bool thinking_back;         // wants it back in the field that it came in
     bool thinking_always;       // and on every answer, if only ""
+    bool details;               // wants "reasoning_details" back
     bool strict;                // knows "strict" of tools, which is then false
     bool cache_marks;           // as Anthropic's
     bool cache_key;             // knows "prompt_cache_key"

@@ -252,6 +252,9 @@ static void a_turn_that_began_without_thinking_goes_on_without(void **state)
     talk_call(m, "u", "read", "{}");
     talk_result(&talk, "u", "r");
     EXPECT("thinking", "{\"type\":\"disabled\"}");
+    talk_user(&talk, "said behind results");
+    EXPECT("thinking", "{\"type\":\"disabled\"}");
+    talk_text(talk_answer(&talk), "c");
     talk_user(&talk, "b");
     EXPECT("thinking", "{\"type\":\"enabled\",\"budget_tokens\":16384}");
     m = talk_answer(&talk);

@@ -209,7 +209,7 @@ static void a_result_without_output_says_so(void **state)
            "answer[u read {}]\nresult(u)[(no output)]\n");
 }
 
-static void text_of_an_answer_stands_before_its_calls(void **state)
+static void the_calls_of_an_answer_stand_last(void **state)
 {
     (void)state;
     talk_user(&talk, "a");
@@ -217,8 +217,12 @@ static void text_of_an_answer_stands_before_its_calls(void **state)
     talk_text(m, "one");
     talk_call(m, "t", "read", "{}");
     talk_text(m, "two");
+    talk_thinking(m, "hm", "S");
+    talk_call(m, "u", "read", "{}");
     talk_result(&talk, "t", "r");
-    expect("user[a]\nanswer[one two t read {}]\nresult(t)[r]\n");
+    talk_result(&talk, "u", "s");
+    expect("user[a]\nanswer[one two thinking S hm t read {} u read {}]\nresult(t)[r]\n"
+           "result(u)[s]\n");
 }
 
 /* -- texts -- */
@@ -298,7 +302,7 @@ static void signed_thinking_goes_back_to_its_model_unchanged(void **state)
     (void)state;
     thinking_answer();
     expect("user[a]\nanswer[thinking S+/= signed   thinking R  thinking E  unsigned "
-           "t read {}]\nresult(t)[r]\n");
+           "thinking Z at the end t read {}]\nresult(t)[r]\n");
 }
 
 static void thinking_of_another_model_becomes_text(void **state)
@@ -323,7 +327,7 @@ static void thinking_is_kept_made_text_or_dropped_as_the_target_wants(void **sta
     thinking_answer();
     target.thinking = HISTORY_THINKING_KEEP;
     expect("user[a]\nanswer[thinking S+/= signed   thinking R  thinking E  "
-           "thinking - unsigned t read {}]\nresult(t)[r]\n");
+           "thinking - unsigned thinking Z at the end t read {}]\nresult(t)[r]\n");
     target.thinking = HISTORY_THINKING_TEXT;
     expect("user[a]\nanswer[signed   unsigned at the end t read {}]\nresult(t)[r]\n");
     target.thinking = HISTORY_THINKING_DROP;
@@ -482,7 +486,7 @@ int main(void)
         TEST(names_have_legal_letters),
         TEST(arguments_are_one_object),
         TEST(a_result_without_output_says_so),
-        TEST(text_of_an_answer_stands_before_its_calls),
+        TEST(the_calls_of_an_answer_stand_last),
         TEST(no_text_is_blank),
         TEST(texts_are_utf8_without_nul),
         TEST(a_request_begins_with_the_user),

@@ -337,6 +337,10 @@ static void what_was_kept_with_a_call_comes_back(void **state)
     assert_non_null(strstr(messages,
                            "\"arguments\":\"{}\"},\"extra_content\":{\"google\":"
                            "{\"thought_signature\":\"S\"}}}"));
+    assert_null(strstr(messages, "reasoning_details"));
+    free(messages);
+    set_compat("{\"thinkingFormat\":\"openrouter\"}");
+    messages = talk_member(&talk, &wire_openai_chat, "messages");
     assert_non_null(strstr(messages, "\"reasoning_details\":[{\"type\":"
                                      "\"reasoning.encrypted\",\"data\":\"D\"}]"));
     free(messages);
