@@ -18,8 +18,10 @@ static void add_tokens(struct buf *b, double n)
 {
     if (n < 1) {
         buf_adds(b, "?");
+    } else if (n < 1000) {
+        buf_addf(b, "%.0f", n);
     } else if (n < 1e6) {
-        buf_addf(b, "%.0fK", n < 1000 ? 1 : n / 1000);
+        buf_addf(b, "%.0fK", n / 1000);
     } else {
         buf_addf(b, "%.3g", n / 1e6);
         buf_adds(b, "M");

@@ -1,6 +1,7 @@
 #include "llm/model_copy.h"
 
 #include "llm/models_file.h"
+#include "net/url.h"
 
 static bool set_text(struct json *o, const char *key, const char *text)
 {
@@ -57,18 +58,30 @@ static struct json *cost_json(const struct model *m)
     return cost;
 }
 
+// The address may hold a password.
+static bool set_address(struct json *o, const char *url)
+{
+    struct buf shown = {0};
+    if (!url) {
+        return true;
+    }
+    url_show(&shown, sv_of(url));
+    bool ok = buf_ok(&shown) && json_set_str(o, "baseUrl", buf_cstr(&shown));
+    buf_finish(&shown);
+    return ok;
+}
+
 struct json *model_json(const struct model *m)
 {
     struct json *o = json_new_object();
-    bool ok = o && set_text(o, "id", m->id) && set_text(o, "name", m->name) &&
-              set_text(o, "api", m->api) && set_text(o, "provider", m->provider) &&
-              set_text(o, "baseUrl", m->base_url) &&
-              json_set_bool(o, "reasoning", m->reasoning) &&
-              json_set(o, "thinkingLevelMap", levels_json(m)) &&
-              json_set(o, "input", input_json(m)) && json_set(o, "cost", cost_json(m)) &&
-              json_set_int(o, "contextWindow", m->context_window) &&
-              json_set_int(o, "maxTokens", m->max_tokens) &&
-              set_tree(o, "compat", m->compat);
+    bool ok =
+        o && set_text(o, "id", m->id) && set_text(o, "name", m->name) &&
+        set_text(o, "api", m->api) && set_text(o, "provider", m->provider) &&
+        set_address(o, m->base_url) && json_set_bool(o, "reasoning", m->reasoning) &&
+        json_set(o, "thinkingLevelMap", levels_json(m)) &&
+        json_set(o, "input", input_json(m)) && json_set(o, "cost", cost_json(m)) &&
+        json_set_int(o, "contextWindow", m->context_window) &&
+        json_set_int(o, "maxTokens", m->max_tokens) && set_tree(o, "compat", m->compat);
     if (!ok) {
         json_destroy(o);
         return NULL;
@@ -80,7 +93,8 @@ enum pi_status model_copy_init(struct model_copy *out, const struct model *m,
                                struct pi_error *err)
 {
     struct json *o = model_json(m);
-    bool ok = o && set_tree(o, "headers", m->headers) &&
+    bool ok = o && set_text(o, "address", m->base_url) &&
+              set_tree(o, "headers", m->headers) &&
               set_text(o, "keySource", m->key_source) && set_text(o, "source", m->source);
     if (!ok) {
         json_destroy(o);
@@ -93,7 +107,7 @@ enum pi_status model_copy_init(struct model_copy *out, const struct model *m,
     copy.name = json_get_str(o, "name");
     copy.api = json_get_str(o, "api");
     copy.provider = json_get_str(o, "provider");
-    copy.base_url = json_get_str(o, "baseUrl");
+    copy.base_url = json_get_str(o, "address");
     copy.key_source = json_get_str(o, "keySource");
     copy.source = json_get_str(o, "source");
     *out = (struct model_copy){.model = copy, .tree = o};

@@ -1,14 +1,10 @@
 #include "llm/refusal.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "llm/retry.h"
 #include "net/url.h"
 #include "sys/clock.h"
-
-enum { SECRET_MIN = 4 }; // shorter ones are words of the language
 
 static const char *advice(const struct llm_failure *f)
 {
@@ -59,51 +55,4 @@ void refusal_tell_redirect(struct buf *words, const char *host, int status,
         buf_add(words, location, strcspn(location, "?#"));
     }
     buf_adds(words, "; correct the base URL of this model");
-}
-
-void refusal_hide(struct buf *words, const char *secret)
-{
-    size_t n = secret ? strlen(secret) : 0;
-    struct sv rest = buf_sv(words);
-    if (n < SECRET_MIN || rest.n < n || !memmem(rest.p, rest.n, secret, n)) {
-        return;
-    }
-    struct buf clean = {0};
-    for (const char *at; rest.n > 0 && (at = memmem(rest.p, rest.n, secret, n));) {
-        buf_add(&clean, rest.p, (size_t)(at - rest.p));
-        buf_adds(&clean, "[key]");
-        rest = sv_from(rest, (size_t)(at - rest.p) + n);
-    }
-    buf_addsv(&clean, rest);
-    buf_finish(words);
-    *words = clean;
-}
-
-static bool carries_key(struct sv name)
-{
-    static const char *const parts[] = {"auth", "key", "token", "secret", "cookie"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size_t n = strlen(parts[i]);
-        for (size_t k = 0; k + n <= name.n; k++) {
-            if (strncasecmp(name.p + k, parts[i], n) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-void refusal_hide_headers(struct buf *words, const char *const *lines)
-{
-    for (; lines && *lines; lines++) {
-        size_t n = strcspn(*lines, ":");
-        if ((*lines)[n] == '\0' || !carries_key(sv_make(*lines, n))) {
-            continue;
-        }
-        const char *value = *lines + n + 1;
-        value += strspn(value, " ");
-        refusal_hide(words, value);
-        const char *space = strchr(value, ' '); // "Bearer KEY"
-        refusal_hide(words, space ? space + 1 : NULL);
-    }
 }

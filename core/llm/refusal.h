@@ -5,7 +5,8 @@
 #include "llm/provider.h"
 #include "net/http.h"
 
-/** Responses that are no answers, in words for people. */
+/** Responses that are no answers, in words for people. Servers echo keys: the agent takes
+ * these out, for all that it shows. */
 
 /**
  * Judges an error that the server described and appends the words for it. status: of the
@@ -17,9 +18,3 @@ struct llm_failure refusal_tell(struct buf *words, const char *host, int status,
 /** Appends the words for a redirect, which is not followed. location may be NULL. */
 void refusal_tell_redirect(struct buf *words, const char *host, int status,
                            const char *location);
-
-/** Replaces every occurrence of a secret (may be NULL) that a server has echoed. */
-void refusal_hide(struct buf *words, const char *secret);
-
-/** The same for the values of all headers ("Name: value") that carry keys. */
-void refusal_hide_headers(struct buf *words, const char *const *lines);

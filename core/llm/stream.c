@@ -41,7 +41,6 @@ struct stream {
     struct wire_answer *answer;
     struct wire_request request;
     struct header_list headers;
-    char *key;       // never to be shown
     struct buf host; // for messages
     struct wire_tuning *tuning;
     struct http *http;
@@ -95,8 +94,6 @@ static enum pi_status fail(struct stream *s, struct llm_failure failure,
 {
     struct message *m = s->base.message;
     enum pi_status status = end_decoding(s);
-    refusal_hide(words, s->key);
-    refusal_hide_headers(words, s->headers.lines);
     free(m->error_message);
     m->error_message = buf_take(words);
     m->stop_reason = STOP_ERROR;
@@ -464,7 +461,6 @@ static void stream_close(struct llm_stream *stream)
     message_destroy(s->base.message);
     wire_request_finish(&s->request);
     header_list_finish(&s->headers);
-    free(s->key);
     buf_finish(&s->host);
     buf_finish(&s->body);
     sse_finish(&s->sse);
@@ -528,10 +524,9 @@ static enum pi_status prepare(struct stream *s, const struct model *model,
     set_idle(s, request->idle_timeout_ms);
     s->http = request->http;
     s->tuning = request->tuning;
-    s->key = request->api_key ? strdup(request->api_key) : NULL;
     bool ok =
         buf_ok(&s->request.url) && buf_ok(&s->request.headers) &&
-        buf_ok(&s->request.body) && buf_ok(&s->host) && (s->key || !request->api_key) &&
+        buf_ok(&s->request.body) && buf_ok(&s->host) &&
         header_list_build(&s->headers, buf_sv(&s->request.headers), request->headers);
     return ok ? PI_OK : error_nomem(err);
 }

@@ -92,13 +92,26 @@ static void begin_record(struct buf *record, const struct index_new *entry)
     buf_addf(record, ",\"timestamp\":\"%s\"", now);
 }
 
-// What has no id, as all of version 1, can have no child but the one that follows it.
-// A copy of the id, since the index moves when it grows.
+// Whether an id leads to this entry: those of version 1 have none, and in a damaged file
+// it may be written so that it does not come back the same, or another entry has it, too.
+static bool has_name(const struct session *s, int32_t at)
+{
+    const char *id = index_id(&s->index, at);
+    for (const char *p = id; *p; p++) {
+        if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\') {
+            return false;
+        }
+    }
+    return s->version > 1 && index_find(&s->index, sv_of(id)) == at;
+}
+
+// The parent's id, or follow when only the place behind it can say who the parent is. A
+// copy, since the index moves when it grows.
 static enum pi_status find_parent(const struct session *s, struct buf *id, bool *follow,
                                   struct pi_error *err)
 {
     int32_t parent = index_readable(&s->index, s->leaf);
-    *follow = s->version == 1 || (parent != INDEX_NONE && !*index_id(&s->index, parent));
+    *follow = parent != INDEX_NONE && !has_name(s, parent);
     if (parent != INDEX_NONE && !*follow) {
         buf_adds(id, index_id(&s->index, parent));
     }

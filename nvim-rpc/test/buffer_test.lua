@@ -141,7 +141,17 @@ function tests.disk_changed()
   equal(serve('snapshot').text, 'one\nTWO\n')
   equal(apply({ 0, 3, '1' }).saved, true)
   equal(disk(), '1\nTWO\n')
-  equal(vim.fn.eval('&l:autoread'), -1)
+end
+
+-- Asking Neovim about the disk leaves its option as it was.
+function tests.autoread()
+  visit('one\n')
+  for _, setting in ipairs({ 'autoread<', 'autoread', 'noautoread' }) do
+    vim.cmd('setlocal ' .. setting)
+    local before = vim.fn.eval('&l:autoread')
+    serve('snapshot')
+    equal(vim.fn.eval('&l:autoread'), before)
+  end
 end
 
 function tests.deleted()

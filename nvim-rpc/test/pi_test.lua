@@ -199,7 +199,11 @@ end
 -- Another Neovim with a command under way, driven over its own channel.
 local function start_child(mark)
   record({ call('bash', { command = 'echo go; sleep ' .. mark .. '; true' }) })
-  local child = vim.fn.jobstart({ vim.v.progpath, '--embed', '--headless', '-u', 'NONE', '-i', 'NONE', '-n' }, { rpc = true })
+  local editor = vim.env.PI_TEST_NVIM or vim.v.progpath
+  local child = vim.fn.jobstart(
+    { editor, '--embed', '--headless', '-u', 'NONE', '-i', 'NONE', '-n' },
+    { rpc = true }
+  )
   local plugin = vim.fn.fnamemodify(vim.api.nvim_get_runtime_file('plugin/pi.lua', false)[1], ':h:h')
   vim.rpcrequest(child, 'nvim_set_var', 'pi', vim.g.pi)
   vim.rpcrequest(child, 'nvim_command', 'set rtp^=' .. plugin .. ' | runtime plugin/pi.lua | cd ' .. dir)

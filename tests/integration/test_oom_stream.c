@@ -140,8 +140,6 @@ static void every_allocation_may_fail(void **state)
             assert_true(failed || !status);
             if (!status && event.type == LLM_DONE) {
                 assert_string_equal(buf_cstr(&s->message->content.blocks[0].text), "ab");
-            } else if (!status) {
-                assert_null(strstr(s->message->error_message, "secret"));
             }
             if (s) {
                 s->provider->close(s);

@@ -115,8 +115,11 @@ END
 finds traces.sh "path out of the tree" core/base/good.c <<'END'
 // see ../shared/x
 END
-finds traces.sh "address" core/base/good.c <<'END'
+finds traces.sh "private address" core/base/good.c <<'END'
 // https://packages.corp.lan/simple
+END
+finds traces.sh "package source" core/base/good.c <<'END'
+// https://registry.example.org/x
 END
 
 exit $failed

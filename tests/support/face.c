@@ -32,6 +32,9 @@ static void on_event(void *data, const pi_event *event)
     }
     if (f->destroy_inside) {
         f->destroy_inside = false;
+        while (!atomic_load(&f->all_sent)) {
+            usleep(1000);
+        }
         pi_agent_destroy(f->agent);
     }
     pthread_mutex_lock(&f->lock);

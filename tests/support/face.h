@@ -26,7 +26,8 @@ struct face {
     struct pi_budget budget; // of each dispatch; zeroed = no limit
     bool reenter; // calls dispatch from inside a callback, which must be PI_BUSY
     atomic_uint busy_answers; // how often it was
-    bool destroy_inside;      // destroys the agent from inside the next callback
+    bool destroy_inside;      // destroys the agent from inside the first callback, after
+    atomic_bool all_sent;     // the test said that it will not use the agent any more
     atomic_bool destroyed;
     struct fake_host *host; // NULL = disk only
 };

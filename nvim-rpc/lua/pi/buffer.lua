@@ -65,10 +65,11 @@ function M.check_disk(buf)
   })
   api.nvim_buf_call(buf, function()
     -- With 'autoread' the event is not fired for a clean buffer.
-    local own = vim.fn.eval('&l:autoread')
+    local own = vim.fn.eval('&l:autoread') -- neither 0 nor 1 when it is not set here
     vim.cmd('setlocal noautoread')
     pcall(vim.cmd, 'silent checktime ' .. buf)
-    vim.cmd(own == -1 and 'setlocal autoread<' or 'let &l:autoread = ' .. own)
+    local names = { [0] = 'noautoread', [1] = 'autoread' }
+    vim.cmd('setlocal ' .. (names[own] or 'autoread<'))
   end)
   api.nvim_del_autocmd(watch)
   if state == 'conflict' and not vim.b[buf].pi_conflict then

@@ -298,6 +298,7 @@ static void destroy_inside_a_callback(void **state)
         assert_true(start(&f, &h));
         call(&f, "1", "read", 0);
         call(&f, "2", "edit", 1);
+        atomic_store(&f.all_sent, true);
         for (int k = 0; k < 2000 && !atomic_load(&f.destroyed); k++) {
             usleep(1000);
         }

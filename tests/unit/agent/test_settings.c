@@ -174,14 +174,92 @@ static void test_folder_and_empty_file(void **state)
     settings_finish(&s);
 }
 
+static void test_all_keys(void **state)
+{
+    struct place *p = *state;
+    struct settings s;
+    put(p, "home/.pi/agent/settings.json",
+        "{\"defaultProvider\": \"openai\", \"defaultModel\": \"gpt\",\n"
+        " \"defaultThinkingLevel\": \"high\", \"thinkingBudgets\": {\"low\": 3000},\n"
+        " \"compaction\": {\"enabled\": false, \"reserveTokens\": 100},\n"
+        " \"retry\": {\"maxRetries\": 5, \"baseDelayMs\": 10,\n"
+        "   \"provider\": {\"timeoutMs\": 7000, \"maxRetryDelayMs\": 500}},\n"
+        " \"images\": {\"blockImages\": true, \"autoResize\": false}}");
+    put(p, "project/.pi/settings.json",
+        "{\"compaction\": {\"keepRecentTokens\": 50}, \"defaultModel\": \"other\",\n"
+        " \"retry\": {\"enabled\": false}}");
+    load(&s, p);
+    assert_string_equal(buf_cstr(&s.problems), "");
+    assert_string_equal(s.default_provider, "openai");
+    assert_string_equal(s.default_model, "other");
+    assert_int_equal(s.thinking, THINKING_HIGH);
+    assert_int_equal(s.thinking_budgets[THINKING_LOW], 3000);
+    assert_int_equal(s.thinking_budgets[THINKING_HIGH], 0);
+    assert_false(s.compaction.enabled);
+    assert_int_equal(s.compaction.reserve_tokens, 100);
+    assert_int_equal(s.compaction.keep_recent_tokens, 50);
+    assert_false(s.retry.enabled);
+    assert_int_equal(s.retry.max_retries, 5);
+    assert_int_equal(s.retry.base_delay_ms, 10);
+    assert_int_equal(s.retry.max_delay_ms, 500);
+    assert_int_equal(s.idle_timeout_ms, 7000);
+    assert_true(s.block_images && !s.resize_images);
+    settings_finish(&s);
+}
+
+static void test_defaults(void **state)
+{
+    struct place *p = *state;
+    struct settings s;
+    load(&s, p);
+    assert_null(s.default_provider);
+    assert_int_equal(s.thinking, THINKING_MEDIUM);
+    assert_true(s.compaction.enabled && s.retry.enabled && s.resize_images);
+    assert_int_equal(s.compaction.reserve_tokens, 16384);
+    assert_int_equal(s.retry.max_retries, 3);
+    assert_int_equal(s.idle_timeout_ms, 0);
+    assert_false(s.block_images);
+    settings_finish(&s);
+}
+
+// A mistake deep inside costs that value alone.
+static void test_mistakes_inside(void **state)
+{
+    struct place *p = *state;
+    struct settings s;
+    put(p, "home/.pi/agent/settings.json",
+        "{\"retry\": {\n\"maxRetries\": 1e99, \"baseDelayMs\": 9,\n"
+        "\"provider\": {\"timeoutMs\": -1, // no\n\"maxRetryDelayMs\": 8}},\n"
+        "\"thinkingBudgets\": {\"lots\": 1},\n\"compaction\": true,\n"
+        "\"images\": {\"blockImages\": \"yes\"}, \"defaultThinkingLevel\": null}");
+    load(&s, p);
+    expect_problem(&s, "line 2: retry.maxRetries must be a number, 0 or more; it is");
+    expect_problem(&s, "line 3: retry.provider.timeoutMs must be a number");
+    expect_problem(&s, "line 5: thinkingBudgets must be an object of levels");
+    expect_problem(&s, "line 6: compaction must be an object");
+    expect_problem(&s, "line 7: images.blockImages must be true or false");
+    assert_int_equal(s.retry.max_retries, 3);
+    assert_int_equal(s.retry.base_delay_ms, 9);
+    assert_int_equal(s.retry.max_delay_ms, 8);
+    assert_int_equal(s.idle_timeout_ms, 0);
+    assert_true(s.compaction.enabled && !s.block_images);
+    settings_finish(&s);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing_there),         TEST(test_agent_dir),
-        TEST(test_project_over_global),   TEST(test_project_alone),
-        TEST(test_wrong_types),           TEST(test_broken_files),
+        TEST(test_nothing_there),
+        TEST(test_agent_dir),
+        TEST(test_project_over_global),
+        TEST(test_project_alone),
+        TEST(test_wrong_types),
+        TEST(test_broken_files),
         TEST(test_folder_and_empty_file),
+        TEST(test_all_keys),
+        TEST(test_defaults),
+        TEST(test_mistakes_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
