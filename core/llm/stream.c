@@ -30,8 +30,9 @@ enum {
 
 enum phase {
     AT_HEAD,     // it is not known yet what comes
-    AT_EVENTS,   // server-sent events
+    AT_EVENTS,   // server-sent events; the first of them may still stand in `body`
     AT_DOCUMENT, // a body that is needed whole
+    AT_ANSWER,   // the document is there and is an answer
     AT_END,      // the queue ends with the terminal event
 };
 
@@ -217,10 +218,9 @@ static enum pi_status end_events(struct stream *s)
 /* -- bodies that are no stream of events -- */
 
 // A whole answer from a server that does not stream.
-static enum pi_status take_answer(struct stream *s, const struct json *tree)
+static enum pi_status take_answer(struct stream *s, struct sv body)
 {
-    enum pi_status status = push(s, (struct llm_event){.type = LLM_START});
-    status = status ? status : decode(s, (struct sv){0}, buf_sv(&s->body));
+    enum pi_status status = decode(s, (struct sv){0}, body);
     status = status ? status : end_decoding(s);
     if (status) {
         return status;
@@ -233,7 +233,7 @@ static enum pi_status take_answer(struct stream *s, const struct json *tree)
     }
     struct error_body told = {0};
     struct buf text = {0};
-    error_body_read_json(&told, tree);
+    error_body_read(&told, body);
     buf_addf(&text, "%s sent JSON that is no answer of a model: %s", buf_cstr(&s->host),
              buf_cstr(&told.words));
     error_body_finish(&told);
@@ -255,7 +255,8 @@ static enum pi_status end_json(struct stream *s)
         error_body_read_json(&told, tree);
         status = fail_told(s, 0, &told);
     } else {
-        status = take_answer(s, tree);
+        s->phase = AT_ANSWER;
+        status = push(s, (struct llm_event){.type = LLM_START});
     }
     error_body_finish(&told);
     json_destroy(tree);
@@ -344,10 +345,7 @@ static enum pi_status look_at_head(struct stream *s)
         return s->body.len > ERROR_BODY_MAX ? end_document(s) : PI_MORE;
     }
     s->phase = AT_EVENTS;
-    enum pi_status status = push(s, (struct llm_event){.type = LLM_START});
-    status = status ? status : feed(s, buf_sv(&s->body));
-    buf_finish(&s->body);
-    return status;
+    return push(s, (struct llm_event){.type = LLM_START});
 }
 
 static enum pi_status take_bytes(struct stream *s, struct buf *bytes)
@@ -360,10 +358,22 @@ static enum pi_status take_bytes(struct stream *s, struct buf *bytes)
         return feed(s, buf_sv(bytes));
     case AT_DOCUMENT:
         return add_document(s, buf_sv(bytes));
+    case AT_ANSWER:
     case AT_END:
         break;
     }
     return PI_OK;
+}
+
+// What waited until the start of the answer was shown: nothing of it may show in there.
+static enum pi_status take_waiting(struct stream *s)
+{
+    struct buf body = s->body;
+    s->body = (struct buf){0};
+    enum pi_status status =
+        s->phase == AT_ANSWER ? take_answer(s, buf_sv(&body)) : feed(s, buf_sv(&body));
+    buf_finish(&body);
+    return status == PI_MORE ? PI_OK : status;
 }
 
 static enum pi_status take_end(struct stream *s)
@@ -403,6 +413,9 @@ static enum pi_status reopen(struct stream *s)
 // Moves on by what has arrived. PI_MORE: nothing has.
 static enum pi_status advance(struct stream *s)
 {
+    if (s->phase == AT_ANSWER || (s->phase == AT_EVENTS && s->body.len > 0)) {
+        return take_waiting(s);
+    }
     struct buf bytes = {0};
     struct pi_error why = {0};
     enum pi_status status = http_read(s->call, &bytes, &why);

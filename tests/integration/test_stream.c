@@ -73,7 +73,12 @@ static void follow(struct outcome *o, struct llm_stream *s)
             continue;
         }
         assert_int_equal(status, PI_OK);
-        o->starts += event.type == LLM_START;
+        if (event.type == LLM_START) {
+            // What is shown of the beginning holds nothing that comes again later.
+            assert_int_equal(s->message->content.len, 0);
+            assert_null(s->message->error_message);
+            o->starts++;
+        }
         if (event.type == LLM_TEXT_DELTA) {
             buf_addsv(&o->text, event.delta);
         }

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 4096 };
+enum { CONNECTIONS_MAX = 4096, QUIET_S = 15 };
 
 struct connection {
     struct fixture *fixture;
@@ -250,8 +251,13 @@ unsigned fixture_port(const struct fixture *f)
 void fixture_replies(struct fixture *f, const struct fixture_reply *replies, size_t n)
 {
     pthread_mutex_lock(&f->lock);
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += QUIET_S;
     while (f->busy > 0) {
-        pthread_cond_wait(&f->quiet, &f->lock);
+        if (pthread_cond_timedwait(&f->quiet, &f->lock, &limit) != 0) {
+            abort(); // a client that failed its test has not closed
+        }
     }
     for (size_t i = 0; i < n; i++) {
         f->replies[i] = replies[i];
