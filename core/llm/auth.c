@@ -366,6 +366,9 @@ enum pi_status auth_key(char **out, struct auth *a, const struct model *m,
         return m->keyless ? PI_OK : no_key(a, m, err);
     }
     enum pi_status status = find_value(&key, a, &source, cancel, err);
+    if (!status && strspn(buf_cstr(&key), " ") == key.len) {
+        status = error_set(err, PI_INVALID, "%s is blank: correct it there", source.what);
+    }
     if (!status && !secrets_add(&a->secrets, buf_cstr(&key))) {
         status = error_nomem(err);
     }

@@ -142,6 +142,9 @@ static void test_values_are_literal_variables_or_commands(void **state)
     at->p.key_source = "OTHER_TOKEN";
     expect_error(at, &at->p, PI_NOT_FOUND,
                  "the apiKey of provider \"p\" in models.json is the variable");
+    at->p.key_source = "  ";
+    expect_error(at, &at->p, PI_INVALID,
+                 "the apiKey of provider \"p\" in models.json is blank");
 }
 
 static void test_commands_that_fail(void **state)
