@@ -9,13 +9,14 @@
 #include "sys/file.h"
 
 static const char script_keys[] = "turns server keyless issued routes accept ";
-static const char turn_keys[] = "expect absent check repeat blocks chunk stopReason "
-                                "usage error errorType reasoningField "
-                                "callIndex stream status headers body raw delayMs "
-                                "chunkDelayMs stallAfter stallBytes stallMs lineEnd "
-                                "comments pings multiline finalBlank ascii keepAlives "
-                                "split framing gzip cut drop close "
-                                "hangUp headerBytes ";
+static const char turn_keys[] =
+    "expect holds absent check repeat blocks chunk stopReason "
+    "usage error errorType reasoningField "
+    "callIndex stream status headers body raw delayMs "
+    "chunkDelayMs stallAfter stallBytes stallMs lineEnd "
+    "comments pings multiline finalBlank ascii keepAlives "
+    "split framing gzip cut drop close "
+    "hangUp headerBytes ";
 static const char block_keys[] = "text repeatText thinking signature redacted call ";
 static const char call_keys[] = "id name arguments argumentsText ";
 static const char cut_keys[] = "how events bytes ";
@@ -189,5 +190,6 @@ bool script_expects(const struct json *turn, const struct json *body, struct buf
         }
     }
     return each_text(json_get(turn, "expect"), body, told, true, words) &&
+           each_text(json_get(turn, "holds"), body, holds, true, words) &&
            each_text(json_get(turn, "absent"), body, holds, false, words);
 }
