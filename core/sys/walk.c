@@ -55,7 +55,7 @@ static enum walk_kind kind_of(int folder, const struct dirent *d)
     unsigned char type = d->d_type;
     struct stat st;
     if (type == DT_UNKNOWN && fstatat(folder, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        type = IFTODT(st.st_mode);
+        type = (unsigned char)IFTODT(st.st_mode);
     }
     switch (type) {
     case DT_REG:
