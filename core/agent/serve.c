@@ -236,8 +236,8 @@ void *agent_main(void *data)
 {
     struct pi_agent *a = data;
     while (!a->stop_wanted) {
+        choice_settle(a); // what was asked for while the last run ended
         agent_pump(a, a->start_wanted ? 0 : -1);
-        choice_settle(a);
         if (a->start_wanted && !a->stop_wanted) {
             start_run(a);
         }
