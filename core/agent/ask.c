@@ -59,6 +59,18 @@ static void name_calls(struct message *m)
     }
 }
 
+// Servers repeat what they were sent.
+static void hide_keys(const struct pi_agent *a, struct message *answer)
+{
+    struct buf text = {0};
+    if (answer->error_message) {
+        buf_adds(&text, answer->error_message);
+        auth_redact(a->choice.auth, &text);
+        free(answer->error_message);
+        answer->error_message = buf_take(&text);
+    }
+}
+
 // Takes the stream's events until its terminal one or the abort. True: message_start was
 // shown.
 static bool follow(struct pi_agent *a, struct cancel *cancel, struct llm_stream *stream)
@@ -83,6 +95,7 @@ static bool follow(struct pi_agent *a, struct cancel *cancel, struct llm_stream 
         }
         if (event.type == LLM_START) {
             shown = true;
+            hide_keys(a, stream->message); // what failed at once has its error already
             agent_emit(a, event_message(PI_EVENT_MESSAGE_START, stream->message));
         } else {
             agent_emit(a, event_update(&event, stream->message));
@@ -153,18 +166,6 @@ static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
     choice_loan_finish(&loan);
     context_request_finish(&built);
     return status;
-}
-
-// Servers repeat what they were sent.
-static void hide_keys(const struct pi_agent *a, struct message *answer)
-{
-    struct buf text = {0};
-    if (answer->error_message) {
-        buf_adds(&text, answer->error_message);
-        auth_redact(a->choice.auth, &text);
-        free(answer->error_message);
-        answer->error_message = buf_take(&text);
-    }
 }
 
 static void show_end(struct pi_agent *a, const struct message *answer, bool shown)
