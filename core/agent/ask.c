@@ -145,7 +145,7 @@ static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
     if (!status) {
         status = find_provider(&provider, a, err);
     }
-    if (!status && provider->needs_http) {
+    if (!status && provider && provider->needs_http) {
         status = ask_connect(a, err);
     }
     if (!status) {

@@ -140,9 +140,9 @@ static bool add_reasoning(struct openai_answer *a, const struct json *delta)
         struct sv text = sv_of(json_get_str(delta, fields[i]));
         if (text.n > 0) {
             a->tags.state = TAGS_OVER;
-            return add_to(a, BLOCK_THINKING, text) &&
-                   (open_block(a)->signature ||
-                    wire_answer_set(&open_block(a)->signature, fields[i]));
+            struct block *block = add_to(a, BLOCK_THINKING, text) ? open_block(a) : NULL;
+            return block &&
+                   (block->signature || wire_answer_set(&block->signature, fields[i]));
         }
     }
     return true;
