@@ -33,7 +33,9 @@ lint:
 	@tests/lint/tidy.sh build/dev
 
 bench: all
-	@PI=build/release/cli/pi tests/bench/run
+	@.ci/packages test
+	@cmake --preset dev >/dev/null && cmake --build --preset dev --target pi-mock
+	@PI=build/release/cli/pi PI_MOCK=$(CURDIR)/build/dev/tests/pi-mock tests/bench/run
 
 asan tsan fuzz:
 	@.ci/packages test

@@ -423,6 +423,8 @@ const char *pi_event_json(const pi_event *event, size_t *len)
             break;
         case EVENT_CONTROL:
             json_write(&e->json, e->body);
+            json_destroy(e->body); // a long answer need not be held twice
+            e->body = NULL;
             break;
         }
     }

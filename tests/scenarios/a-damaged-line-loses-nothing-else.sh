@@ -41,12 +41,9 @@ holds err "line $line is damaged"
     message 0000ffff 0000c34f "$(user seventy)"
     message 0001ffff 0000ffff "$(assistant '{"type":"text","text":"yes"}' stop)"
 } >large.jsonl
-begin=$(date +%s%N)
 run large ask --session ./large.jsonl eighth
-took=$((($(date +%s%N) - begin) / 1000000))
 code_is 0
 is out ok
 holds err 'line 25001 is damaged'
-[ $took -lt 3000 ] || fail "$name: $took ms"
 good model 8
 done_testing
