@@ -17,10 +17,11 @@ certify() {
 # nginx_before PORT: passes on to that port what comes by TLS at $tls_port (HTTP/2, too) and
 # without at $plain_port, as a proxy, too. Each request is a line in access.log.
 nginx_before() {
-    local try
+    local try pid
     mkdir -p nginx
     for try in $(seq 20); do
-        tls_port=$((20000 + RANDOM)) plain_port=$((tls_port + 1))
+        # Below the ports that the system hands out by itself.
+        tls_port=$((20000 + RANDOM % 12000)) plain_port=$((tls_port + 1))
         cat >nginx.conf <<END
 daemon off;
 master_process off;
@@ -56,8 +57,12 @@ http {
 END
         rm -f nginx/pid
         nginx -p "$PWD/nginx" -c "$PWD/nginx.conf" -e "$PWD/nginx/error.log" 2>nginx.err &
-        started+=($!)
-        soon nginx_decided $! && [ -s nginx/pid ] && return
+        pid=$!
+        if soon nginx_decided $pid && [ -s nginx/pid ]; then
+            started+=($pid)
+            return
+        fi
+        wait $pid # the ports were taken; that is no failure of a server
     done
     fail "nginx did not start: $(tail -n 3 nginx/error.log)"
 }
