@@ -69,9 +69,11 @@ struct pi_tool_definition;
 
 /** What the agent asks of the face's buffers. */
 enum pi_host_op {
-    PI_HOST_READ,     // the text of a buffer, for looking at
-    PI_HOST_SNAPSHOT, // the text and its version, for changing
-    PI_HOST_APPLY,    // make these changes as one undo step if the version still holds
+    PI_HOST_READ,      // the text of a buffer, for looking at
+    PI_HOST_SNAPSHOT,  // the text and its version, for changing
+    PI_HOST_APPLY,     // make these changes as one undo step if the version still holds
+    PI_HOST_CALL_TOOL, // run a tool that the face added
+    PI_HOST_BEFORE_COMMAND, // a command is about to run: save what it should see
 };
 
 /** Replaces `length` bytes at `offset` by `text`. Offsets are bytes of the snapshot's
@@ -90,10 +92,14 @@ struct pi_change {
 struct pi_host_request {
     uint64_t id; // names the request in pi_agent_answer_host()
     enum pi_host_op op;
-    const char *path; // the real path of the file; it need not exist on disk
+    const char *path; // the real path of the file, which need not exist on disk;
+                      // CALL_TOOL and BEFORE_COMMAND: the directory where it would run
     uint64_t version; // APPLY: the version that the snapshot's answer gave
     const struct pi_change *changes;
     size_t changes_len;
+    const char *tool;      // CALL_TOOL: its name
+    const char *arguments; // CALL_TOOL: a JSON object; BEFORE_COMMAND: the command
+    size_t arguments_len;
 };
 
 /** The face's answer. What the op does not need stays zero. */
@@ -101,13 +107,17 @@ struct pi_host_answer {
     /**
      * PI_OK; PI_HOST_NOT_OPEN (READ and SNAPSHOT: not in a buffer); PI_STALE (APPLY: the
      * version moved on); PI_CONFLICT (buffer and disk both changed, read-only, new text
-     * that the file's encoding cannot hold); PI_IO and others with a message.
+     * that the file's encoding cannot hold); PI_IO and others with a message. CALL_TOOL:
+     * what is not PI_OK is a failure of the tool, which the model is told.
+     * BEFORE_COMMAND: the command runs after PI_OK and PI_HOST_NOT_OPEN, else it does
+     * not.
      */
     enum pi_status status;
     const char *message; // for the user and the model when not PI_OK; may be NULL
     /**
      * READ, SNAPSHOT: the whole text as UTF-8, LF or CRLF as shown. APPLY: the whole text
-     * afterwards when the face altered it (format on save); NULL = as sent.
+     * afterwards when the face altered it (format on save); NULL = as sent. CALL_TOOL:
+     * the result for the model.
      */
     const char *text;
     size_t text_len;
@@ -133,6 +143,18 @@ enum pi_permissions {
     PI_PERMISSIONS_YOLO, // never ask
 };
 
+/** When the user sees a change of a file. */
+enum pi_review {
+    PI_REVIEW_AFTER,  // it is made at once; the face shows it
+    PI_REVIEW_BEFORE, // a question with the diff comes first, whatever the permissions
+};
+
+/** A key that the face keeps, e.g. in a keyring. */
+struct pi_key {
+    const char *provider; // "anthropic", "openai", ...
+    const char *key;
+};
+
 /** Start with PI_AGENT_OPTIONS_INIT. NULL means the default that the comment names. */
 struct pi_agent_options {
     uint32_t version; // PI_AGENT_OPTIONS_VERSION
@@ -148,8 +170,10 @@ struct pi_agent_options {
      * when the first prompt needs it.
      */
     const char *model;
-    const char *provider; // only models of this one
-    const char *api_key;  // for the provider of that model; needs model or provider
+    const char *provider;      // only models of this one
+    const char *api_key;       // for the provider of that model; needs model or provider
+    const struct pi_key *keys; // for providers that have no key of their own otherwise
+    size_t keys_len;
     const char *thinking; // off, minimal, low, medium, high, xhigh; else the settings'
 
     const char *tools;         // a preset (coding, read-only, all) or a,b,c; else coding
@@ -157,6 +181,7 @@ struct pi_agent_options {
     const char *const *append_system_prompt; // NULL-terminated list, files or text
     bool no_context_files;                   // do not read AGENTS.md, CLAUDE.md
     enum pi_permissions permissions;
+    enum pi_review review;
     const char *restrict_dir; // read and change files below this folder only
     const char *session;     // file of a session to go on with, in the session's own cwd;
                              // a new one begins there when there is none or it is empty
@@ -242,6 +267,38 @@ PI_API void pi_agent_clear_queue(pi_agent *agent);
 PI_API enum pi_status pi_agent_set_tools(pi_agent *agent, const char *tools,
                                          struct pi_error *err);
 
+/** A tool that the face runs: host->request() gets PI_HOST_CALL_TOOL. */
+struct pi_added_tool {
+    const char *name;        // [a-z][a-z0-9_]*, up to 64; not that of a built-in tool
+    const char *label;       // for people; NULL = the name
+    const char *description; // for the model
+    const char *parameters;  // a JSON schema of type object; NULL = no parameters
+    const char *snippet;     // one line for the system prompt; NULL = not listed there
+    const char *title; // a call in one line: text with {argument} places; NULL = name
+    bool reads;        // changes nothing: runs without asking, beside others
+};
+
+/**
+ * Adds a tool, or replaces one of the same name that was added, from the next turn on.
+ * PI_INVALID names what is wrong with it.
+ */
+PI_API enum pi_status pi_agent_add_tool(pi_agent *agent, const struct pi_added_tool *tool,
+                                        struct pi_error *err);
+
+/** Takes an added tool away from the next turn on. PI_NOT_FOUND. */
+PI_API enum pi_status pi_agent_remove_tool(pi_agent *agent, const char *name,
+                                           struct pi_error *err);
+
+/** Changes are reviewed so from the next call on. */
+PI_API void pi_agent_set_review(pi_agent *agent, enum pi_review review);
+
+/**
+ * Something that the model is told with the next request, as a remark of the program and
+ * not of the user: "the user took back your change of x.c". Starts no run.
+ */
+PI_API enum pi_status pi_agent_add_note(pi_agent *agent, const char *text,
+                                        struct pi_error *err);
+
 /**
  * Another model from the next request on; model and provider as in the options, one of
  * them may be NULL. Ends with a model_changed event, or with a notice that says why the
@@ -260,6 +317,13 @@ PI_API enum pi_status pi_agent_set_thinking(pi_agent *agent, const char *level,
  */
 PI_API enum pi_status pi_agent_list_models(pi_agent *agent, const char *query,
                                            struct pi_error *err);
+
+/**
+ * Ends with one transcript event: the newest messages of the conversation, at most max
+ * (0 = all); for faces that show a resumed session.
+ */
+PI_API enum pi_status pi_agent_list_messages(pi_agent *agent, size_t max,
+                                             struct pi_error *err);
 
 /** A call of a tool by the user instead of the model. */
 struct pi_tool_call {
@@ -357,6 +421,7 @@ enum pi_event_type {
     PI_EVENT_MODEL_CHANGED,
     PI_EVENT_THINKING_LEVEL_CHANGED,
     PI_EVENT_MODEL_LIST,
+    PI_EVENT_TRANSCRIPT,
 };
 
 /** An event is immutable and borrowed until the callback returns, and so is all it gives.
