@@ -10,11 +10,8 @@ local channel
 local stderr = {} -- the last lines that pi-nvim printed
 
 local function program()
-  local bin = (vim.g.pi or {}).bin or vim.fn.exepath('pi-nvim')
-  if bin == '' or vim.fn.executable(bin) == 0 then
-    error('pi-nvim was not found: run `make install`, or set vim.g.pi = { bin = PATH }', 0)
-  end
-  return bin
+  local path, problem = require('pi.binary').find()
+  return path or error(problem, 0)
 end
 
 local function on_stderr(_, lines)
