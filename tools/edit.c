@@ -5,6 +5,7 @@
 #include "edit_plan.h"
 #include "sys/path.h"
 #include "target.h"
+#include "tool/change.h"
 #include "tool/memory.h"
 #include "tools.h"
 
@@ -97,10 +98,8 @@ static enum pi_status apply(struct editing *e, struct pi_error *err)
     if (!e->changes) {
         return error_nomem(err);
     }
-    struct host *host = e->call->context->host;
-    return host->ops->apply(host, e->target, &e->snapshot, e->changes,
-                            e->plan.changes.len, &e->call->hold, &e->applied,
-                            e->call->cancel, err);
+    return tool_change(&e->applied, e->call, &e->snapshot, e->changes,
+                       e->plan.changes.len, err);
 }
 
 static enum pi_status try_edit(struct editing *e, struct pi_error *err)

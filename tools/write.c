@@ -6,6 +6,7 @@
 #include "sys/path.h"
 #include "target.h"
 #include "text/utf8.h"
+#include "tool/change.h"
 #include "tool/memory.h"
 #include "tools.h"
 
@@ -110,7 +111,6 @@ static enum pi_status compare(struct writing *w, struct pi_error *err)
 
 static enum pi_status apply(struct writing *w, struct pi_error *err)
 {
-    struct host *host = w->call->context->host;
     struct sv old = old_text(w);
     struct host_change whole = {.offset = 0, .length = old.n, .text = w->text};
     w->same = !w->snapshot.is_new && sv_eq(old, w->text);
@@ -126,9 +126,8 @@ static enum pi_status apply(struct writing *w, struct pi_error *err)
     }
     // In a buffer only the lines that differ, so that markers and cursors stay.
     bool lines = w->snapshot.origin.buffer && w->changes_len > 0;
-    return host->ops->apply(host, w->target, &w->snapshot, lines ? w->changes : &whole,
-                            lines ? w->changes_len : 1, &w->call->hold, &w->applied,
-                            w->call->cancel, err);
+    return tool_change(&w->applied, w->call, &w->snapshot, lines ? w->changes : &whole,
+                       lines ? w->changes_len : 1, err);
 }
 
 static enum pi_status try_write(struct writing *w, struct sv content,

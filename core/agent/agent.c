@@ -130,6 +130,7 @@ static void set_tool_context(struct pi_agent *a)
         .shell_path = a->settings.shell_path,
         .shell_command_prefix = a->settings.shell_command_prefix,
         .guard_path = a->guard_path,
+        .review = &a->review,
         .jobs = a->jobs,
         .temp_dir = a->temp_dir,
         .restrict_dir = a->restrict_dir,
@@ -169,6 +170,9 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
         status = registry_init(&a->registry, o->definitions, o->definitions_len, err);
     }
     if (!status) {
+        status = registry_init(&a->names, o->definitions, o->definitions_len, err);
+    }
+    if (!status) {
         status = registry_set_active(&a->registry, o->tools ? o->tools : "coding", err);
     }
     if (status) {
@@ -184,6 +188,8 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
                                        .leave = mailbox_host_leave,
                                        .recall = mailbox_host_recall},
                    HOST_DEADLINE_MS);
+    a->review = (struct change_review){.ask = review_ask, .data = a};
+    atomic_init(&a->review_first, o->review == PI_REVIEW_BEFORE);
     set_tool_context(a);
     return PI_OK;
 }
@@ -267,6 +273,12 @@ void agent_unref(struct pi_agent *a)
     queue_finish(&a->start);
     policy_finish(&a->policy);
     registry_finish(&a->registry);
+    registry_finish(&a->names);
+    while (a->added) {
+        struct added_tool *next = a->added->next;
+        added_tool_destroy(a->added);
+        a->added = next;
+    }
     file_memory_destroy(a->memory);
     process_jobs_destroy(a->jobs);
     choice_finish(&a->choice);

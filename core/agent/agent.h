@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "agent/added_tool.h"
 #include "agent/context.h"
 #include "agent/mailbox.h"
 #include "agent/model_choice.h"
@@ -44,12 +45,13 @@ struct call_port {
     struct run *run;
 };
 
-/** A call that waits for the user. */
+/** A call that waits for the user: before it runs, or before it changes a file. */
 struct question {
     struct question *next;
     char id[24];
-    struct run *run;
+    struct run *run; // NULL for a review
     const struct tool_call *call;
+    struct review *review; // a reference; NULL for a permission
 };
 
 struct pi_agent {
@@ -65,11 +67,13 @@ struct pi_agent {
     struct env environment;
     struct settings settings;
     struct log *log;
-    struct registry registry; // the active set belongs to the agent thread
+    struct registry registry; // belongs to the agent thread
     struct file_memory *memory;
     struct process_jobs *jobs; // what commands left running
     struct host_face host_face;
     struct tool_context tool_context;
+    struct change_review review;
+    atomic_bool review_first; // changes wait for the user; any thread
     struct agent_hooks hooks;
     const struct pi_host *face_host;
     void *face_host_data;
@@ -79,6 +83,8 @@ struct pi_agent {
 
     // Face thread.
     bool dispatching, destroy_wanted;
+    struct registry names;    // the tools that the face may name
+    struct added_tool *added; // all that ever were: their definitions live that long
 
     // Agent thread.
     struct choice choice;
@@ -145,6 +151,10 @@ struct run_port calls_port(struct call_port *port);
 /** The user's answer to a question. */
 void calls_answer(struct pi_agent *a, const char *id, enum pi_permission answer,
                   const char *reason);
+
+/** A change waits for the user, or no longer does. */
+void calls_review(struct pi_agent *a, struct review *review);
+void calls_review_end(struct pi_agent *a, const struct review *review);
 
 /** Adds a call of the user; its end is reported in any case. */
 void calls_add_user(struct pi_agent *a, const struct command *c);

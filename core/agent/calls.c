@@ -38,8 +38,11 @@ static enum run_verdict on_before(void *data, const struct tool_call *call,
 static enum run_verdict on_judge(void *data, const struct tool_call *call,
                                  struct pi_error *err UNUSED)
 {
-    struct call_port *port = data;
-    return policy_judge(&port->agent->policy, call);
+    struct pi_agent *a = ((struct call_port *)data)->agent;
+    enum run_verdict verdict = policy_judge(&a->policy, call);
+    // The review is the question.
+    bool reviewed = call->plan.effect == TOOL_CHANGE && atomic_load(&a->review_first);
+    return verdict == RUN_ASK && reviewed ? RUN_ALLOW : verdict;
 }
 
 static void on_ask(void *data, const struct tool_call *call)
@@ -65,6 +68,22 @@ static void on_ask(void *data, const struct tool_call *call)
     buf_finish(&means);
 }
 
+void calls_review(struct pi_agent *a, struct review *review)
+{
+    struct question *q = calloc(1, sizeof *q);
+    if (!q) {
+        agent_emit(a, NULL);
+        review_answer(review, false, "out of memory while asking the user");
+        return;
+    }
+    snprintf(q->id, sizeof q->id, "ask-%u", ++a->next_question);
+    atomic_fetch_add(&review->refs, 1);
+    q->review = review;
+    q->next = a->questions;
+    a->questions = q;
+    agent_emit(a, event_review_request(q->id, review));
+}
+
 // Takes a question off the list and tells the face how it ended.
 static void close_question(struct pi_agent *a, struct question *q, const char *outcome)
 {
@@ -73,15 +92,27 @@ static void close_question(struct pi_agent *a, struct question *q, const char *o
         at = &(*at)->next;
     }
     *at = q->next;
-    agent_emit(a, event_permission_end(q->id, q->call->id, outcome));
+    const char *call_id = q->review ? q->review->call_id : q->call->id;
+    agent_emit(a, event_permission_end(q->id, call_id, outcome));
+    review_unref(q->review);
     free(q);
+}
+
+void calls_review_end(struct pi_agent *a, const struct review *review)
+{
+    for (struct question *q = a->questions; q; q = q->next) {
+        if (q->review == review) {
+            close_question(a, q, "withdrawn");
+            return;
+        }
+    }
 }
 
 static void on_ask_end(void *data, const struct tool_call *call)
 {
     struct pi_agent *a = ((struct call_port *)data)->agent;
     for (struct question *q = a->questions; q; q = q->next) {
-        if (q->call == call) {
+        if (q->run && q->call == call) {
             close_question(a, q, "withdrawn");
             return;
         }
@@ -97,6 +128,11 @@ void calls_answer(struct pi_agent *a, const char *id, enum pi_permission answer,
     }
     if (!q) {
         return; // answered already, or withdrawn
+    }
+    if (q->review) {
+        review_answer(q->review, answer != PI_PERMISSION_DENY, reason);
+        close_question(a, q, answer != PI_PERMISSION_DENY ? "allowed" : "denied");
+        return;
     }
     struct run *run = q->run;
     char *call_id = strdup(q->call->id);

@@ -78,19 +78,82 @@ void pi_agent_clear_queue(pi_agent *a)
     }
 }
 
+// A command with nothing but a text.
+static enum pi_status send_text(struct pi_agent *a, enum command_type type,
+                                const char *text, struct pi_error *err)
+{
+    struct command *c = command_create(type);
+    if (c) {
+        buf_adds(&c->text, text);
+    }
+    if (!c || !buf_ok(&c->text)) {
+        command_destroy(c);
+        return error_nomem(err);
+    }
+    return mailbox_command(&a->mailbox, c, err);
+}
+
 enum pi_status pi_agent_set_tools(pi_agent *a, const char *tools, struct pi_error *err)
 {
-    // The definitions never change, so names are judged here, on a registry that borrows
-    // them.
-    struct registry names = {.tools = a->registry.tools, .len = a->registry.len};
-    enum pi_status status = registry_set_active(&names, tools, err);
-    struct command *c = status ? NULL : command_create(COMMAND_SET_TOOLS);
-    if (!c) {
-        free(names.active);
-        return status ? status : error_nomem(err);
+    enum pi_status status = registry_set_active(&a->names, tools, err);
+    return status ? status : send_text(a, COMMAND_SET_TOOLS, tools, err);
+}
+
+// Both sides learn of a tool in the same order.
+enum pi_status pi_agent_add_tool(pi_agent *a, const struct pi_added_tool *tool,
+                                 struct pi_error *err)
+{
+    struct added_tool *added = NULL;
+    enum pi_status status = added_tool_create(&added, tool, err);
+    if (status) {
+        return status;
     }
-    c->active = names.active;
-    c->active_len = names.active_len;
+    const struct tool *old = registry_find_any(&a->names, tool->name);
+    if (old && old->definition->source == TOOL_BUILTIN) {
+        added_tool_destroy(added);
+        return error_set(err, PI_INVALID, "%s is the name of a built-in tool",
+                         tool->name);
+    }
+    struct command *c = command_create(COMMAND_ADD_TOOL);
+    status = c ? registry_add(&a->names, &added->definition, err) : error_nomem(err);
+    if (status) {
+        added_tool_destroy(added);
+        command_destroy(c);
+        return status;
+    }
+    added->next = a->added;
+    a->added = added;
+    c->added = &added->definition;
+    return mailbox_command(&a->mailbox, c, err);
+}
+
+enum pi_status pi_agent_remove_tool(pi_agent *a, const char *name, struct pi_error *err)
+{
+    const struct tool *old = registry_find_any(&a->names, name);
+    if (!old || old->definition->source == TOOL_BUILTIN) {
+        return error_set(err, PI_NOT_FOUND, "no tool %.80s was added", name);
+    }
+    registry_remove(&a->names, name);
+    return send_text(a, COMMAND_REMOVE_TOOL, name, err);
+}
+
+void pi_agent_set_review(pi_agent *a, enum pi_review review)
+{
+    atomic_store(&a->review_first, review == PI_REVIEW_BEFORE);
+}
+
+enum pi_status pi_agent_add_note(pi_agent *a, const char *text, struct pi_error *err)
+{
+    return send_text(a, COMMAND_NOTE, text, err);
+}
+
+enum pi_status pi_agent_list_messages(pi_agent *a, size_t max, struct pi_error *err)
+{
+    struct command *c = command_create(COMMAND_LIST_MESSAGES);
+    if (!c) {
+        return error_nomem(err);
+    }
+    c->number = (int64_t)max;
     return mailbox_command(&a->mailbox, c, err);
 }
 
@@ -130,15 +193,7 @@ enum pi_status pi_agent_set_thinking(pi_agent *a, const char *level, struct pi_e
 
 enum pi_status pi_agent_list_models(pi_agent *a, const char *query, struct pi_error *err)
 {
-    struct command *c = command_create(COMMAND_LIST_MODELS);
-    if (c) {
-        buf_adds(&c->text, query ? query : "");
-    }
-    if (!c || !buf_ok(&c->text)) {
-        command_destroy(c);
-        return error_nomem(err);
-    }
-    return mailbox_command(&a->mailbox, c, err);
+    return send_text(a, COMMAND_LIST_MODELS, query ? query : "", err);
 }
 
 enum pi_status pi_agent_call_tool(pi_agent *a, const struct pi_tool_call *call,
@@ -206,15 +261,7 @@ const char *pi_agent_session_header(const pi_agent *a)
 enum pi_status pi_agent_set_session_name(pi_agent *a, const char *name,
                                          struct pi_error *err)
 {
-    struct command *c = command_create(COMMAND_SET_NAME);
-    if (c) {
-        buf_adds(&c->text, name);
-    }
-    if (!c || !buf_ok(&c->text)) {
-        command_destroy(c);
-        return error_nomem(err);
-    }
-    return mailbox_command(&a->mailbox, c, err);
+    return send_text(a, COMMAND_SET_NAME, name, err);
 }
 
 void pi_free(void *memory)

@@ -29,6 +29,9 @@ static void deliver_call(struct pi_agent *a, struct host_call *call)
         .version = call->version,
         .changes = call->changes,
         .changes_len = call->changes_len,
+        .tool = call->tool,
+        .arguments = call->arguments.len ? buf_cstr(&call->arguments) : NULL,
+        .arguments_len = call->arguments.len,
     };
     a->face_host->request(a->face_host_data, &request);
 }

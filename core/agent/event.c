@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/review.h"
 #include "llm/model_copy.h"
 #include "text/utf8.h"
 
@@ -31,6 +32,7 @@ static const char *const type_names[] = {
     [PI_EVENT_MODEL_CHANGED] = "model_changed",
     [PI_EVENT_THINKING_LEVEL_CHANGED] = "thinking_level_changed",
     [PI_EVENT_MODEL_LIST] = "model_list",
+    [PI_EVENT_TRANSCRIPT] = "transcript",
 };
 
 static const char *const effect_names[] = {
@@ -296,17 +298,23 @@ struct pi_event *event_model_list(struct json *models, struct json *providers)
     return with(e, "providers", providers);
 }
 
-struct pi_event *event_permission_request(const struct event_question *question)
+static struct json *string_list(const char *const *texts, size_t len)
 {
-    static const char *const answers[] = {"once", "session", "deny"};
-    const struct tool_plan *plan = &question->call->plan;
     struct json *list = json_new_array();
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        if (!json_push(list, json_new_string(sv_of(answers[i])))) {
+    for (size_t i = 0; i < len; i++) {
+        if (!json_push(list, json_new_string(sv_of(texts[i])))) {
             json_destroy(list);
             return NULL;
         }
     }
+    return list;
+}
+
+struct pi_event *event_permission_request(const struct event_question *question)
+{
+    static const char *const answers[] = {"once", "session", "deny"};
+    const struct tool_plan *plan = &question->call->plan;
+    struct json *list = string_list(answers, sizeof answers / sizeof *answers);
     struct pi_event *e = tool_event(PI_EVENT_PERMISSION_REQUEST, question->call);
     e = with_str(e, "id", question->id);
     e = with_str(e, "effect", effect_names[plan->effect]);
@@ -314,6 +322,29 @@ struct pi_event *event_permission_request(const struct event_question *question)
     e = with_str(e, "command", plan->command);
     e = with_str(e, "sessionMeans", question->session_means);
     return with(e, "answers", list);
+}
+
+struct pi_event *event_review_request(const char *id, const struct review *review)
+{
+    static const char *const answers[] = {"once", "deny"};
+    struct json *list = string_list(answers, sizeof answers / sizeof *answers);
+    struct pi_event *e =
+        with_str(event_plain(PI_EVENT_PERMISSION_REQUEST), "toolCallId", review->call_id);
+    e = with_str(e, "toolName", review->tool_name);
+    e = with_str(e, "id", id);
+    e = with_str(e, "effect", effect_names[TOOL_CHANGE]);
+    e = with_str(e, "path", review->path);
+    e = with_str(e, "diff", buf_cstr(&review->diff));
+    if (review->diff_omitted) {
+        e = with(e, "diffOmittedBytes", json_new_int((int64_t)review->diff_omitted));
+    }
+    return with(e, "answers", list);
+}
+
+struct pi_event *event_transcript(struct json *messages, size_t omitted)
+{
+    struct pi_event *e = with(event_plain(PI_EVENT_TRANSCRIPT), "messages", messages);
+    return with(e, "omitted", json_new_int((int64_t)omitted));
 }
 
 struct pi_event *event_permission_end(const char *id, const char *call_id,

@@ -14,6 +14,8 @@
  * Constructors return NULL without memory.
  */
 
+struct review;
+
 enum event_class {
     EVENT_CONTROL, // never dropped, never merged
     EVENT_DELTA,   // text of the model: merged with its neighbour
@@ -91,6 +93,12 @@ struct event_question {
     const char *session_means; // what the answer "session" would allow
 };
 struct pi_event *event_permission_request(const struct event_question *question);
+
+/** The question before a change. */
+struct pi_event *event_review_request(const char *id, const struct review *review);
+
+/** The messages are taken over; omitted counts those before them. */
+struct pi_event *event_transcript(struct json *messages, size_t omitted);
 
 /** outcome: "allowed", "denied" or "withdrawn". */
 struct pi_event *event_permission_end(const char *id, const char *call_id,

@@ -25,12 +25,12 @@ void command_destroy(struct command *c)
         return;
     }
     message_destroy(c->message);
-    free(c->active);
     free(c->id);
     free(c->name);
     free(c->cwd);
     buf_finish(&c->text);
     cancel_unref(c->cancel);
+    review_unref(c->review);
     if (c->call) {
         host_call_unref(c->call);
     }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "agent/event.h"
+#include "agent/review.h"
 #include "host/call.h"
 #include "sys/cancel.h"
 #include "tool/run.h"
@@ -20,16 +21,22 @@ enum command_type {
     COMMAND_STEER,  // text, images; queued
     COMMAND_FOLLOW_UP,
     COMMAND_CONTINUE,
-    COMMAND_SET_TOOLS,  // active, active_len
+    COMMAND_SET_TOOLS,  // text
     COMMAND_QUEUE_MODE, // delivery, flag
     COMMAND_CLEAR_QUEUE,
     COMMAND_SET_NAME,  // text: of the session
     COMMAND_CALL_TOOL, // id, name, text = arguments, cwd, number = abort_after_ms, cancel
     COMMAND_ANSWER,    // id, number = enum pi_permission, text = reason
     COMMAND_SET_MODEL, // id = provider, name = model; NULL = any
-    COMMAND_SET_THINKING, // number = enum thinking_level
-    COMMAND_LIST_MODELS,  // text = query
-    COMMAND_LATE_ANSWER,  // call: an editor answered after its waiter had left
+    COMMAND_SET_THINKING,  // number = enum thinking_level
+    COMMAND_LIST_MODELS,   // text = query
+    COMMAND_ADD_TOOL,      // added
+    COMMAND_REMOVE_TOOL,   // text = name
+    COMMAND_NOTE,          // text
+    COMMAND_LIST_MESSAGES, // number = how many at most, 0 = all
+    COMMAND_REVIEW,        // review: a change waits for the user
+    COMMAND_REVIEW_END,    // review: nobody waits any more
+    COMMAND_LATE_ANSWER,   // call: an editor answered after its waiter had left
     COMMAND_STOP,
 };
 
@@ -38,8 +45,6 @@ struct command {
     struct command *next;
     enum command_type type;
     struct message *message;
-    size_t *active;
-    size_t active_len;
     enum pi_delivery delivery;
     bool flag;
     int64_t number;
@@ -47,6 +52,8 @@ struct command {
     struct buf text;
     struct host_call *call;
     struct cancel *cancel;
+    struct review *review;
+    const struct pi_tool_definition *added; // lives as long as the agent
 };
 
 struct command *command_create(enum command_type type);

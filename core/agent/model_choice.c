@@ -50,7 +50,12 @@ static bool set_wish(struct choice *c, enum choice_origin origin, const char *pr
     return true;
 }
 
-static enum pi_status open_auth(struct pi_agent *a, const char *api_key,
+static const char *or_null(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+static enum pi_status open_auth(struct pi_agent *a, const struct pi_agent_options *o,
                                 struct pi_error *err)
 {
     char *file = path_join(a->settings.agent_dir, "auth.json");
@@ -63,7 +68,9 @@ static enum pi_status open_auth(struct pi_agent *a, const char *api_key,
                                                     .environment = &a->environment,
                                                     .guard_path = a->guard_path,
                                                     .cwd = a->cwd,
-                                                    .api_key = api_key,
+                                                    .api_key = or_null(o->api_key),
+                                                    .keys = o->keys,
+                                                    .keys_len = o->keys_len,
                                                     .log = a->log},
                              err);
     } else {
@@ -75,11 +82,6 @@ static enum pi_status open_auth(struct pi_agent *a, const char *api_key,
     free(file);
     free(models);
     return status;
-}
-
-static const char *or_null(const char *text)
-{
-    return text && *text ? text : NULL;
 }
 
 // Relative paths start where the user is, whatever the directory of the session.
@@ -131,7 +133,7 @@ enum pi_status choice_init(struct pi_agent *a, const struct pi_agent_options *o,
         return error_set(err, PI_INVALID,
                          "a key was given without a provider or a model to use it for");
     }
-    enum pi_status status = open_auth(a, or_null(o->api_key), err);
+    enum pi_status status = open_auth(a, o, err);
     if (status) {
         return status;
     }

@@ -76,19 +76,32 @@ void agent_notice_lines(struct pi_agent *a, const struct buf *problems)
     }
 }
 
-static void set_tools(struct pi_agent *a, struct command *c)
+// The prompt tells of the active tools.
+static void tools_changed(struct pi_agent *a, enum pi_status status, struct pi_error *err)
 {
-    free(a->registry.active);
-    a->registry.active = c->active;
-    a->registry.active_len = c->active_len;
-    c->active = NULL;
     struct buf problems = {0};
-    struct pi_error err = {0};
-    if (agent_build_prompt(a, &problems, &err)) {
-        agent_notice(a, "error", err.message);
+    if (!status) {
+        status = agent_build_prompt(a, &problems, err);
+    }
+    if (status) {
+        agent_notice(a, "error", err->message);
     }
     agent_notice_lines(a, &problems);
     buf_finish(&problems);
+}
+
+static void change_tools(struct pi_agent *a, const struct command *c)
+{
+    struct pi_error err = {0};
+    enum pi_status status = PI_OK;
+    if (c->type == COMMAND_SET_TOOLS) {
+        status = registry_set_active(&a->registry, buf_cstr(&c->text), &err);
+    } else if (c->type == COMMAND_ADD_TOOL) {
+        status = registry_add(&a->registry, c->added, &err);
+    } else {
+        registry_remove(&a->registry, buf_cstr(&c->text));
+    }
+    tools_changed(a, status, &err);
 }
 
 static void clear_queues(struct pi_agent *a)
@@ -103,8 +116,11 @@ static void clear_queues(struct pi_agent *a)
     queue_finish(&all);
 }
 
-static void enqueue(struct pi_agent *a, struct message_queue *queue, struct command *c)
+static void enqueue(struct pi_agent *a, struct command *c)
 {
+    struct message_queue *queue = c->type == COMMAND_PROMPT  ? &a->start
+                                  : c->type == COMMAND_STEER ? &a->steering
+                                                             : &a->follow_up;
     bool ok = queue_push(queue, c->message);
     c->message = NULL;
     if (!ok) {
@@ -115,23 +131,65 @@ static void enqueue(struct pi_agent *a, struct message_queue *queue, struct comm
     a->start_wanted = true;
 }
 
+// Faces show that there was an image, not the image.
+static bool leave_images_out(struct json *message)
+{
+    bool ok = true;
+    struct json *block = json_first(json_get(message, "content"));
+    for (; ok && block; block = json_next(block)) {
+        const char *data = json_get_str(block, "data");
+        if (data) {
+            ok = json_set_int(block, "dataOmitted", (int64_t)strlen(data));
+            json_destroy(json_remove(block, "data"));
+        }
+    }
+    return ok;
+}
+
+static void list_messages(struct pi_agent *a, size_t max)
+{
+    const struct message_queue *t = &a->context.transcript;
+    size_t from = max && t->len > max ? t->len - max : 0;
+    struct json *messages = json_new_array();
+    bool ok = messages != NULL;
+    for (size_t i = from; ok && i < t->len; i++) {
+        struct json *message = message_json(t->items[i]);
+        ok = message && leave_images_out(message) && json_push(messages, message);
+    }
+    if (!ok) {
+        json_destroy(messages);
+        messages = NULL;
+    }
+    agent_emit(a, messages ? event_transcript(messages, from) : NULL);
+}
+
 static void serve(struct pi_agent *a, struct command *c)
 {
     switch (c->type) {
     case COMMAND_PROMPT:
-        enqueue(a, &a->start, c);
-        break;
     case COMMAND_STEER:
-        enqueue(a, &a->steering, c);
-        break;
     case COMMAND_FOLLOW_UP:
-        enqueue(a, &a->follow_up, c);
+        enqueue(a, c);
         break;
     case COMMAND_CONTINUE:
         a->start_wanted = true;
         break;
     case COMMAND_SET_TOOLS:
-        set_tools(a, c);
+    case COMMAND_ADD_TOOL:
+    case COMMAND_REMOVE_TOOL:
+        change_tools(a, c);
+        break;
+    case COMMAND_NOTE:
+        buf_addf(&a->late_news, "[Note: %s]\n", buf_cstr(&c->text));
+        break;
+    case COMMAND_LIST_MESSAGES:
+        list_messages(a, (size_t)c->number);
+        break;
+    case COMMAND_REVIEW:
+        calls_review(a, c->review);
+        break;
+    case COMMAND_REVIEW_END:
+        calls_review_end(a, c->review);
         break;
     case COMMAND_QUEUE_MODE:
         (c->delivery == PI_DELIVER_STEER ? &a->steering : &a->follow_up)->all = c->flag;
@@ -244,6 +302,9 @@ void *agent_main(void *data)
     }
     run_destroy(a->user_port.run);
     a->user_port.run = NULL;
+    while (a->questions) { // only reviews whose calls could not say that they left
+        calls_review_end(a, a->questions->review);
+    }
     http_destroy(a->http);
     a->http = NULL;
     return NULL;

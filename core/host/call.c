@@ -60,6 +60,8 @@ void host_call_unref(struct host_call *c)
     free(c->path);
     free(c->changes);
     free(c->bytes);
+    free(c->tool);
+    buf_finish(&c->arguments);
     buf_finish(&c->text);
     file_close(&c->done_fd);
     free(c);
@@ -397,10 +399,62 @@ static enum pi_status face_apply(struct host *h, const struct host_target *targe
     return status;
 }
 
+// Posts a call that is no file's and waits for its answer.
+static enum pi_status ask_other(struct host_face *f, struct host_call *c,
+                                struct cancel *cancel, struct pi_error *err)
+{
+    bool unconfirmed = false;
+    enum pi_status status = buf_ok(&c->arguments)
+                                ? run_call(f, c, cancel, NULL, &unconfirmed, err)
+                                : error_nomem(err);
+    return status == PI_OK ? answer_status(c, err) : status;
+}
+
+static enum pi_status face_call_tool(struct host *h, const struct host_tool_call *call,
+                                     struct buf *result, struct cancel *cancel,
+                                     struct pi_error *err)
+{
+    struct host_call *c = NULL;
+    enum pi_status status = host_call_create(&c, PI_HOST_CALL_TOOL, call->cwd, err);
+    if (status != PI_OK) {
+        return status;
+    }
+    c->tool = strdup(call->name);
+    buf_addsv(&c->arguments, call->arguments);
+    status =
+        c->tool ? ask_other((struct host_face *)h, c, cancel, err) : error_nomem(err);
+    if (status == PI_HOST_NOT_OPEN) {
+        status = error_set(err, PI_NOT_FOUND, "the editor has no tool %s any more",
+                           call->name);
+    }
+    if (status == PI_OK) {
+        buf_addsv(result, buf_sv(&c->text));
+    }
+    host_call_unref(c);
+    return status;
+}
+
+static enum pi_status face_before_command(struct host *h, const char *cwd,
+                                          const char *command, struct cancel *cancel,
+                                          struct pi_error *err)
+{
+    struct host_call *c = NULL;
+    enum pi_status status = host_call_create(&c, PI_HOST_BEFORE_COMMAND, cwd, err);
+    if (status != PI_OK) {
+        return status;
+    }
+    buf_adds(&c->arguments, command);
+    status = ask_other((struct host_face *)h, c, cancel, err);
+    host_call_unref(c);
+    return status == PI_HOST_NOT_OPEN ? PI_OK : status;
+}
+
 static const struct host_ops face_ops = {
     .read = face_read,
     .snapshot = face_snapshot,
     .apply = face_apply,
+    .call_tool = face_call_tool,
+    .before_command = face_before_command,
 };
 
 void host_face_init(struct host_face *f, const struct host_port *port,

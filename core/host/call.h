@@ -24,7 +24,9 @@ struct host_call {
     uint64_t version;
     struct pi_change *changes;
     size_t changes_len;
-    char *bytes; // behind the texts of changes
+    char *bytes;          // behind the texts of changes
+    char *tool;           // CALL_TOOL
+    struct buf arguments; // CALL_TOOL, BEFORE_COMMAND
 
     // Guarded by the mailbox.
     enum host_call_state state;
@@ -35,7 +37,7 @@ struct host_call {
     // The answer: written once when settled, constant afterwards.
     enum pi_status status;
     struct pi_error error;
-    struct buf text; // READ, SNAPSHOT; APPLY: when altered
+    struct buf text; // READ, SNAPSHOT, CALL_TOOL; APPLY: when altered
     uint64_t answer_version;
     bool unsaved, saved, altered;
 };

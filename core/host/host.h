@@ -87,8 +87,16 @@ struct host_hold {
     void *data;
 };
 
+/** A call of a tool that the face runs. */
+struct host_tool_call {
+    const char *name;
+    struct sv arguments; // a JSON object
+    const char *cwd;
+};
+
 struct host;
 
+/** call_tool and before_command are NULL where there is no face. */
 struct host_ops {
     /**
      * Streams the bytes of the target from byte `offset` on. UTF-16 is not transcoded
@@ -125,6 +133,18 @@ struct host_ops {
                             const struct host_change *changes, size_t len,
                             struct host_hold *hold, struct host_applied *applied,
                             struct cancel *cancel, struct pi_error *err);
+
+    /** Appends what the tool says to *result. Its failure is the status and *err. */
+    enum pi_status (*call_tool)(struct host *h, const struct host_tool_call *call,
+                                struct buf *result, struct cancel *cancel,
+                                struct pi_error *err);
+
+    /**
+     * A command is about to run in cwd: the editor may save what the command should see.
+     * Anything but PI_OK: the command must not run.
+     */
+    enum pi_status (*before_command)(struct host *h, const char *cwd, const char *command,
+                                     struct cancel *cancel, struct pi_error *err);
 };
 
 struct host {

@@ -26,6 +26,7 @@ struct auth {
     char *option, *option_provider; // --api-key and whose it is
     struct env environment;
     struct buf names;    // one a line: variables that hold keys
+    struct json *lent;   // keys of the face, by provider; NULL = none
     struct json *stored; // auth.json as read; NULL = none
     struct file_stamp stamp;
     struct json *outputs; // of commands of auth.json, by command
@@ -74,6 +75,15 @@ static enum pi_status copy_environment(struct auth *a, const struct env *e,
     return env_copy(&a->environment, (const char *const *)e->vars, err);
 }
 
+static void keep_lent(struct auth *a, const struct pi_key *keys, size_t len)
+{
+    a->lent = len > 0 ? json_new_object() : NULL;
+    for (size_t i = 0; a->ok && i < len; i++) {
+        a->ok = json_set_str(a->lent, keys[i].provider, keys[i].key);
+        hide(a, keys[i].key);
+    }
+}
+
 enum pi_status auth_create(struct auth **out, const struct auth_options *options,
                            struct pi_error *err)
 {
@@ -96,6 +106,7 @@ enum pi_status auth_create(struct auth **out, const struct auth_options *options
     if (a->option) {
         hide(a, a->option);
     }
+    keep_lent(a, options->keys, options->keys_len);
     if (!status && (!a->ok || !buf_ok(&a->names))) {
         status = error_nomem(err);
     }
@@ -122,6 +133,7 @@ void auth_destroy(struct auth *a)
     free(a->guard_path);
     env_finish(&a->environment);
     buf_finish(&a->names);
+    json_destroy(a->lent);
     json_destroy(a->stored);
     json_destroy(a->outputs);
     secrets_finish(&a->secrets);
@@ -307,6 +319,13 @@ static bool find_source(const struct auth *a, const struct model *m, struct sour
         *out = (struct source){.value = m->key_source};
         snprintf(out->what, sizeof out->what,
                  "the apiKey of provider \"%.60s\" in models.json", m->provider);
+        return true;
+    }
+    const char *lent = json_get_str(a->lent, m->provider);
+    if (lent && *lent) {
+        *out = (struct source){.value = lent, .literal = true};
+        snprintf(out->what, sizeof out->what, "the key of \"%.60s\" from the editor",
+                 m->provider);
         return true;
     }
     return false;

@@ -8,9 +8,10 @@
 #include "sys/env.h"
 
 /**
- * Keys of providers: the option, auth.json, the provider's variable, models.json, in this
- * order. A value in a file is "!command" (its trimmed output counts), the name of a
- * variable that is set, or the key itself. Belongs to the agent thread.
+ * Keys of providers: the option, auth.json, the provider's variable, models.json, what
+ * the face lent, in this order. A value in a file is "!command" (its trimmed output
+ * counts), the name of a variable that is set, or the key itself. Belongs to the agent
+ * thread.
  *
  * Every key that was seen is remembered, so that it can be taken out of what others get
  * to see. Errors name the source of a key and never its value.
@@ -25,7 +26,9 @@ struct auth_options {
     const char *guard_path;        // of pi-guard, for commands; may be NULL
     const char *cwd;               // of commands
     const char *api_key;           // the option, see auth_bind; may be NULL
-    struct log *log;               // gets to know what it must not write; may be NULL
+    const struct pi_key *keys;     // of the face, see pi_agent_options
+    size_t keys_len;
+    struct log *log; // gets to know what it must not write; may be NULL
 };
 
 enum pi_status auth_create(struct auth **out, const struct auth_options *options,

@@ -7,7 +7,8 @@
  * tool that the loop sees, so the same definition can run another body.
  */
 
-enum tool_source { TOOL_BUILTIN, TOOL_SETTINGS, TOOL_LISP, TOOL_LUA };
+/** Where a tool comes from; TOOL_FACE: the face runs it, in Lisp or Lua. */
+enum tool_source { TOOL_BUILTIN, TOOL_SETTINGS, TOOL_FACE };
 
 struct pi_tool_definition {
     const char *name;

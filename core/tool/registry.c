@@ -184,6 +184,40 @@ enum pi_status registry_set_active(struct registry *r, const char *tools,
     return PI_OK;
 }
 
+enum pi_status registry_add(struct registry *r, const struct pi_tool_definition *def,
+                            struct pi_error *err)
+{
+    size_t *active = realloc(r->active, (r->len + 2) * sizeof(*active));
+    if (!active) {
+        return error_nomem(err);
+    }
+    r->active = active;
+    enum pi_status status = add_tool(r, def, err);
+    if (!status) {
+        activate(r, position(r, sv_of(def->name)));
+    }
+    return status;
+}
+
+bool registry_remove(struct registry *r, const char *name)
+{
+    size_t at = position(r, sv_of(name));
+    if (at == r->len) {
+        return false;
+    }
+    json_destroy(r->tools[at].parameters);
+    r->len--;
+    memmove(r->tools + at, r->tools + at + 1, (r->len - at) * sizeof(*r->tools));
+    size_t kept = 0;
+    for (size_t i = 0; i < r->active_len; i++) {
+        if (r->active[i] != at) {
+            r->active[kept++] = r->active[i] - (r->active[i] > at);
+        }
+    }
+    r->active_len = kept;
+    return true;
+}
+
 const struct tool *registry_find(const struct registry *r, const char *name)
 {
     for (size_t i = 0; i < r->active_len; i++) {

@@ -32,6 +32,16 @@ void registry_finish(struct registry *r);
 enum pi_status registry_set_active(struct registry *r, const char *tools,
                                    struct pi_error *err) NODISCARD;
 
+/**
+ * Adds a tool, active, or puts it in the place of the one of that name. The definition
+ * must live as long as calls of it may run. PI_INVALID, PI_NOMEM.
+ */
+enum pi_status registry_add(struct registry *r, const struct pi_tool_definition *def,
+                            struct pi_error *err) NODISCARD;
+
+/** Takes a tool away; false when there is none. */
+bool registry_remove(struct registry *r, const char *name);
+
 /** An active tool by its exact name, NULL when there is none. */
 const struct tool *registry_find(const struct registry *r, const char *name);
 

@@ -15,6 +15,7 @@
  * AgentTool: what the loop needs to run a call. Made from a definition by registry.c.
  */
 
+struct change_review;
 struct exec_hook;
 struct exec_ops;
 struct file_memory;
@@ -47,15 +48,16 @@ struct tool_context {
     const struct env *environment; // for commands; the agent's keys are already removed
     struct host *host;
     struct file_memory *memory;
-    const char *shell_path;            // setting, NULL = /bin/bash
-    const char *shell_command_prefix;  // setting, NULL = none
-    const char *guard_path;            // pi-guard, NULL = missing
-    const struct exec_ops *exec;       // NULL = processes of this machine
-    const struct exec_hook *exec_hook; // NULL = none
-    struct process_jobs *jobs;         // what commands leave running; NULL = it is ended
-    const char *temp_dir;              // for spill logs
-    const char *restrict_dir;          // real path, NULL = no restriction
-    const char *session_id;            // names this session's files in temp_dir
+    const char *shell_path;             // setting, NULL = /bin/bash
+    const char *shell_command_prefix;   // setting, NULL = none
+    const char *guard_path;             // pi-guard, NULL = missing
+    const struct change_review *review; // NULL = none
+    const struct exec_ops *exec;        // NULL = processes of this machine
+    const struct exec_hook *exec_hook;  // NULL = none
+    struct process_jobs *jobs;          // what commands leave running; NULL = it is ended
+    const char *temp_dir;               // for spill logs
+    const char *restrict_dir;           // real path, NULL = no restriction
+    const char *session_id;             // names this session's files in temp_dir
 };
 
 /** A piece of a running call's output, for display only. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -67,6 +68,12 @@ static void answer_ok(struct face *f, uint64_t id, enum pi_host_op op)
 {
     struct fake_host *h = f->host;
     struct pi_host_answer a = {.status = PI_OK, .version = h->version, .unsaved = true};
+    if (op == PI_HOST_CALL_TOOL) {
+        a.text = h->called;
+        a.text_len = strlen(h->called);
+        pi_agent_answer_host(f->agent, id, &a);
+        return;
+    }
     if (op != PI_HOST_APPLY) {
         a.text = buf_cstr(&h->text);
         a.text_len = h->text.len;
@@ -84,6 +91,10 @@ static void on_request(void *data, const struct pi_host_request *r)
 {
     struct face *f = data;
     struct fake_host *h = f->host;
+    if (r->op == PI_HOST_CALL_TOOL || r->op == PI_HOST_BEFORE_COMMAND) {
+        snprintf(h->called, sizeof h->called, "%s(%.*s)", r->tool ? r->tool : "command",
+                 (int)r->arguments_len, r->arguments);
+    }
     atomic_fetch_add(&h->requests, 1);
     enum fake_answer how =
         h->answers_len ? h->answers[h->next++ % h->answers_len] : FAKE_OK;

@@ -54,6 +54,7 @@ struct fake_host {
     enum fake_answer answers[16]; // used in turn
     size_t answers_len, next;
     unsigned late_us;
+    char called[256]; // the last tool or command: "name(arguments)"
     atomic_uint requests, applied, withdrawn;
     uint64_t late_ids[FAKE_LATE_MAX];
     enum pi_host_op late_ops[FAKE_LATE_MAX];

@@ -80,7 +80,7 @@ static void added_tools_are_active_except_in_read_only(void **state)
     (void)state;
     struct registry r;
     definitions[5] = named("deploy");
-    definitions[5].source = TOOL_LUA;
+    definitions[5].source = TOOL_FACE;
     init(&r, 6);
     assert_int_equal(registry_set_active(&r, "coding", NULL), PI_OK);
     assert_names(&r, "read, bash, edit, write, deploy");
