@@ -10,10 +10,12 @@ static void on_request(void *data, const struct pi_host_request *request)
         [PI_HOST_READ] = "read",
         [PI_HOST_SNAPSHOT] = "snapshot",
         [PI_HOST_APPLY] = "apply",
+        [PI_HOST_CALL_TOOL] = "call_tool",
+        [PI_HOST_BEFORE_COMMAND] = "before_command",
     };
     struct pack item;
     server_add_item(data, &item);
-    pack_array(&item, 6);
+    pack_array(&item, 8);
     pack_text(&item, sv_of("host"));
     pack_text(&item, sv_of(ops[request->op]));
     pack_number(&item, request->id);
@@ -27,6 +29,8 @@ static void on_request(void *data, const struct pi_host_request *request)
         pack_number(&item, c->length);
         pack_text(&item, sv_make(c->text, c->text_len));
     }
+    pack_text(&item, sv_of(request->tool ? request->tool : ""));
+    pack_text(&item, sv_make(request->arguments, request->arguments_len));
 }
 
 static void on_withdraw(void *data, uint64_t id)

@@ -8,7 +8,7 @@
 
 /** What Neovim must say in `hello`; raised when a method or an item changes its meaning.
  */
-enum { METHODS_PROTOCOL = 1 };
+enum { METHODS_PROTOCOL = 2 };
 
 /**
  * Calls a method by its name with its parameters, an array with one map. May pack one

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "methods.h"
+#include "params.h"
 
 enum {
     BATCH_BYTES = 64 * 1024,
@@ -102,7 +103,8 @@ static void send_batch(struct server *s)
     pack_init(&p, &params, 1);
     pack_array(&p, 2);
     pack_text(&p, sv_of("return require('pi.rpc').on(...)"));
-    pack_array(&p, 1);
+    pack_array(&p, 2);
+    pack_number(&p, s->connection);
     pack_array(&p, s->items_len);
     pack_packed(&p, &s->items, s->items_len);
     send_request(s, FLIGHT_BATCH, "nvim_exec_lua", &params);
@@ -230,19 +232,40 @@ static void send_response(struct server *s, uint64_t id, const char *error,
     buf_finish(&message);
 }
 
-// A notification is never answered: Neovim closes the channel then.
+// A notification is never answered as such: Neovim closes the channel then.
+static void answer_later(struct server *s, uint64_t seq, const char *error,
+                         const struct buf *result)
+{
+    struct pack item;
+    server_add_item(s, &item);
+    pack_array(&item, 4);
+    pack_text(&item, sv_of("answer"));
+    pack_number(&item, seq);
+    pack_text(&item, sv_of(error ? error : ""));
+    if (!error && result->len > 0) {
+        pack_packed(&item, result, 1);
+    } else {
+        pack_nil(&item);
+    }
+}
+
 static void call_method(struct server *s, const msgpack_object *method,
                         const msgpack_object *params, const uint64_t *id)
 {
     struct pi_error err = {0};
     struct buf result = {0};
     struct pack p;
-    pack_init(&p, &result, 1);
+    struct param_envelope e = params_envelope(params);
+    s->connection = e.connection ? e.connection : s->connection;
+    pack_init(&p, &result, id ? 1 : SERVER_ITEM_BASE + 1);
     enum pi_status status = methods_call(s, method, params, &p, &err);
+    const char *error = status ? err.message : NULL;
     if (id) {
-        send_response(s, *id, status ? err.message : NULL, &result);
-    } else if (status) {
-        server_add_error(s, err.message);
+        send_response(s, *id, error, &result);
+    } else if (e.seq) {
+        answer_later(s, e.seq, error, &result);
+    } else if (error) {
+        server_add_error(s, error);
     }
     buf_finish(&result);
 }

@@ -24,7 +24,8 @@ enum server_flight { FLIGHT_NONE, FLIGHT_PROBE, FLIGHT_BATCH };
 struct server {
     struct channel channel;
     pi_agent *agent;
-    int wake_fd; // eventfd
+    uint64_t connection; // how Neovim names this channel; goes with each batch
+    int wake_fd;         // eventfd
 
     bool mail;        // there is something to dispatch
     struct buf items; // of the next batch, packed

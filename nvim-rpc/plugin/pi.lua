@@ -3,12 +3,15 @@ if vim.g.loaded_pi then
 end
 vim.g.loaded_pi = true
 
-vim.api.nvim_create_user_command('Pi', function(command)
-  require('pi').command(command.args)
+vim.api.nvim_create_user_command('Pi', function(options)
+  require('pi.command').run(options)
 end, {
   nargs = '*',
-  desc = 'Ask the coding agent, or: open, abort, allow, always, deny, stop',
-  complete = function(lead)
-    return require('pi').complete(lead)
+  range = true,
+  bang = true,
+  bar = false,
+  desc = 'The coding agent: a question, or a subcommand (:Pi help)',
+  complete = function(lead, line, pos)
+    return require('pi.command').complete(lead, line, pos)
   end,
 })

@@ -3,11 +3,16 @@
 local dir = vim.loop.fs_realpath(vim.env.TMPDIR)
 local tests, events = {}, {}
 
-local session = require('pi.session')
-local draw = session.event
-session.event = function(event)
+local sessions = require('pi.session')
+
+-- pi.render draws first.
+require('pi.render')
+require('pi.bus').on('*', function(event)
   table.insert(events, { at = vim.loop.hrtime() / 1e9, event = event })
-  draw(event)
+end)
+
+local function session()
+  return sessions.ensure()
 end
 
 local function check(condition, what)
@@ -37,7 +42,7 @@ local function seen(type, tool)
 end
 
 local function shown()
-  return table.concat(vim.api.nvim_buf_get_lines(session.buffer(), 0, -1, true), '\n')
+  return table.concat(vim.api.nvim_buf_get_lines(require('pi.render').buffer(session()), 0, -1, true), '\n')
 end
 
 local function lines()
@@ -70,7 +75,7 @@ local function record(...)
     table.insert(turns, { blocks = blocks })
   end
   local path = write('turns.json', vim.json.encode({ turns = turns }))
-  local options = { bin = vim.env.PI_NVIM, model = 'replay:' .. path, yolo = true }
+  local options = { bin = vim.env.PI_NVIM, model = 'replay:' .. path, permissions = 'yolo' }
   vim.g.pi = options
   events = {}
 end
@@ -171,7 +176,7 @@ function tests.abort()
   check(vim.loop.hrtime() - begin < 2.5e9, 'abort took long')
   gone(mark)
   check(shown():find('aborted'), shown())
-  check(not session.running(), 'still running')
+  check(not session().running, 'still running')
   events = {}
   vim.cmd('Pi go on')
   ended()
@@ -182,13 +187,13 @@ function tests.stop()
   local mark = start_sleeping()
   vim.cmd('Pi stop')
   gone(mark)
-  check(not require('pi.rpc').running(), 'still running')
+  check(not session().connection, 'still running')
 end
 
 -- Even when pi-nvim has no chance to clean up.
 function tests.killed()
   local mark = start_sleeping()
-  local pid = vim.fn.jobpid(require('pi.rpc').channel())
+  local pid = vim.fn.jobpid(session().connection.channel)
   vim.loop.kill(pid, 'sigkill')
   gone(mark)
   wait(function()
@@ -228,7 +233,7 @@ function tests.blocked()
     return vim.rpcrequest(
       child,
       'nvim_exec_lua',
-      [[return vim.api.nvim_buf_get_lines(require('pi.session').buffer(), 0, -1, true)]],
+      [[return vim.api.nvim_buf_get_lines(require('pi.render').buffer(require('pi.session').ensure()), 0, -1, true)]],
       {}
     )
   end
@@ -278,13 +283,13 @@ function tests.questions()
     { call('bash', { command = 'touch denied' }) },
     { { text = 'Done.' } }
   )
-  vim.g.pi = vim.tbl_extend('force', vim.g.pi, { yolo = false })
+  vim.g.pi = vim.tbl_extend('force', vim.g.pi, { permissions = 'ask' })
   vim.cmd('Pi x')
   for _, answer in ipairs({ 'allow', 'deny' }) do
     wait(function()
       return seen('permission_request')
     end, 'a question')
-    check(shown():find('May bash go on?', 1, true), shown())
+    check(shown():find('bash wants to run: touch', 1, true), shown())
     events = {}
     vim.cmd('Pi ' .. answer)
     wait(function()
@@ -310,44 +315,50 @@ end
 
 -- What Neovim says wrong is told; a notification is never answered.
 function tests.wrong_messages()
-  local rpc = require('pi.rpc')
   record({ { text = 'Hello.' } })
-  local function fails(words, start)
-    local ok, err = pcall(start)
-    check(not ok and err:find(words, 1, true), tostring(err))
-  end
-  fails('absolute path', function()
-    rpc.start({ cwd = 'relative' })
-  end)
-  fails('no parameter "nonsense"', function()
-    rpc.start({ cwd = dir, nonsense = 1 })
-  end)
-  fails('cwd has the wrong type', function()
-    rpc.start({ cwd = 7 })
-  end)
-  local protocol = rpc.protocol
-  rpc.protocol = 99
-  fails('protocol 1 and the plugin 99', function()
-    rpc.start({ cwd = dir })
-  end)
-  rpc.protocol = protocol
-  rpc.start({ cwd = dir, model = vim.g.pi.model })
-  for _, method in ipairs({ 'nonsense', 'prompt', 'answer_permission' }) do
-    events = {}
-    rpc.notify(method)
+  local told, connection = {}, nil
+  connection = require('pi.rpc').connect({
+    event = function(event)
+      table.insert(events, { at = 0, event = event })
+    end,
+    error = function(text)
+      table.insert(told, text)
+    end,
+    ended = function() end,
+  }, {})
+  local function fails(words, method, params)
+    local err
+    connection:call(method, params, function(e)
+      err = e or 'it did not fail'
+    end)
     wait(function()
-      return seen('notice')
+      return err
+    end, 'the answer of ' .. method)
+    check(err:find(words, 1, true), err)
+  end
+  local hello = { protocol = require('pi.rpc').protocol, cwd = dir, model = vim.g.pi.model }
+  local function hello_with(more)
+    return vim.tbl_extend('force', hello, more)
+  end
+  fails('absolute path', 'hello', hello_with({ cwd = 'relative' }))
+  fails('no parameter "nonsense"', 'hello', hello_with({ nonsense = 1 }))
+  fails('cwd has the wrong type', 'hello', hello_with({ cwd = 7 }))
+  fails('environment must be a list of texts', 'hello', hello_with({ environment = { 7 } }))
+  fails('ask or yolo', 'hello', hello_with({ permissions = 'x' }))
+  fails('protocol 2 and the plugin 99', 'hello', hello_with({ protocol = 99 }))
+  fails('prompt comes after hello', 'prompt', { text = 'x' })
+  connection:notify('hello', hello)
+  for i, method in ipairs({ 'nonsense', 'prompt', 'answer_permission' }) do
+    connection:notify(method)
+    wait(function()
+      return #told == i
     end, 'an error')
   end
-  fails('hello was said already', function()
-    vim.rpcrequest(rpc.channel(), 'hello', { protocol = 1, cwd = dir })
-  end)
-  fails('no such method', function()
-    vim.rpcrequest(rpc.channel(), 'nonsense')
-  end)
-  equal(vim.rpcrequest(rpc.channel(), 'prompt', { text = 'x' }), vim.NIL)
+  fails('hello was said already', 'hello', hello)
+  fails('no such method', 'nonsense')
+  equal(vim.rpcrequest(connection.channel, 'prompt', { text = 'x' }), vim.NIL)
   ended()
-  check(shown():find('Hello.', 1, true), shown())
+  connection:close()
 end
 
 local failed = 0

@@ -1,267 +1,231 @@
--- The conversation and its buffer. Events are drawn as they come; windows that show the end
--- of the buffer follow it, and nothing else moves.
+-- Conversations, one for each working directory, and the agents that hold them. Drawing is
+-- not done here: see pi.render.
 
-local api = vim.api
+local bus = require('pi.bus')
+local config = require('pi.config')
 local M = {}
 
--- Of a command's output the newest lines are shown, and these not too long: Neovim is slow
--- with long lines.
-local OUTPUT_LINES = 10
-local OUTPUT_COLUMNS = 500
+local sessions = {} -- cwd -> session
+local by_buffer = setmetatable({}, { __mode = 'v' })
 
-local namespace = api.nvim_create_namespace('pi')
+---@class pi.Session
+---@field cwd string
+---@field id string|nil of the conversation, once the agent said it
+---@field file string|nil where it is kept
+---@field connection pi.Connection|nil
+---@field ready boolean whether the agent takes calls
+---@field running boolean between agent_start and agent_end
+local Session = {}
+Session.__index = Session
 
-local state = {
-  buf = nil,
-  running = false, -- between agent_start and agent_end
-  kind = nil, -- of the text that was added last
-  calls = {}, -- toolCallId -> the place of its output
-  questions = {}, -- ids that wait, oldest first
+local function directory()
+  return vim.fn.getcwd()
+end
+
+--- The session of a directory, or nil. Without one: that of the current buffer, when it
+--- belongs to one, else that of the current directory.
+---@param cwd string|nil
+function M.current(cwd)
+  return not cwd and by_buffer[vim.api.nvim_get_current_buf()] or sessions[cwd or directory()]
+end
+
+--- All sessions.
+---@return pi.Session[]
+function M.all()
+  return vim.tbl_values(sessions)
+end
+
+-- Parts that listen to events; those that are not there are left out.
+local parts = {
+  'pi.questions',
+  'pi.render',
+  'pi.status',
+  'pi.review',
+  'pi.edits',
+  'pi.follow',
+  'pi.disk',
 }
 
-local highlights = {
-  PiUser = 'Title',
-  PiThinking = 'Comment',
-  PiTool = 'Function',
-  PiMeta = 'Comment',
-  PiError = 'ErrorMsg',
-  PiQuestion = 'WarningMsg',
-}
-
--- The buffer of the conversation, made when needed.
-function M.buffer()
-  if not (state.buf and api.nvim_buf_is_valid(state.buf)) then
-    for name, link in pairs(highlights) do
-      api.nvim_set_hl(0, name, { default = true, link = link })
+local function load_parts()
+  for _, name in ipairs(parts) do
+    local file = 'lua/' .. name:gsub('%.', '/') .. '.lua'
+    if #vim.api.nvim_get_runtime_file(file, false) > 0 then
+      require(name)
     end
-    state.buf = api.nvim_create_buf(false, true)
-    state.kind, state.calls = nil, {}
-    api.nvim_buf_set_name(state.buf, 'pi://session/' .. state.buf)
-    vim.bo[state.buf].undolevels = -1
-    vim.bo[state.buf].modifiable = false
-    vim.bo[state.buf].filetype = 'pi'
   end
-  return state.buf
+  parts = {}
 end
 
--- Runs draw on the buffer; windows whose cursor is on the last line follow.
-local function drawing(draw)
-  local buf = M.buffer()
-  local last = api.nvim_buf_line_count(buf)
-  local followers = vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == last
-  end, vim.fn.win_findbuf(buf))
-  vim.bo[buf].modifiable = true
-  local ok, err = pcall(draw, buf)
-  vim.bo[buf].modifiable = false
-  for _, win in ipairs(followers) do
-    api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
+--- As current(), made when there is none. Nothing is started.
+function M.ensure(cwd)
+  local session = M.current(cwd)
+  if not session then
+    load_parts()
+    session = setmetatable({ cwd = cwd or directory() }, Session)
+    session:reset()
+    sessions[session.cwd] = session
   end
-  if not ok then
-    error(err, 0)
+  return session
+end
+
+--- Says that a buffer belongs to a session.
+function M.own_buffer(buf, session)
+  by_buffer[buf] = session
+end
+
+function Session:reset()
+  self.connection = nil
+  self.greeted, self.ready, self.running = false, false, false
+  self.queue = {} -- calls that wait until the agent is ready
+end
+
+--- Tells of an event of this session.
+function Session:emit(event)
+  bus.emit(event, self)
+end
+
+local function hello_options(session, more)
+  local options = { protocol = require('pi.rpc').protocol, cwd = session.cwd }
+  for _, name in ipairs({
+    'agent_dir',
+    'session_dir',
+    'model',
+    'provider',
+    'thinking',
+    'tools',
+    'system_prompt',
+    'append_system_prompt',
+    'no_context_files',
+    'no_session',
+    'permissions',
+    'review',
+    'restrict',
+    'log',
+  }) do
+    options[name] = config.get(name)
   end
+  return vim.tbl_extend('force', options, more or {})
 end
 
-local function end_of(buf)
-  return api.nvim_buf_line_count(buf) - 1, #api.nvim_buf_get_lines(buf, -2, -1, true)[1]
-end
-
-local function append_raw(buf, text, highlight)
-  local row, col = end_of(buf)
-  api.nvim_buf_set_text(buf, row, col, row, col, vim.split(text, '\n', { plain = true }))
-  if highlight then
-    local end_row, end_col = end_of(buf)
-    local to = { end_row = end_row, end_col = end_col, hl_group = highlight }
-    api.nvim_buf_set_extmark(buf, namespace, row, col, to)
+local function serve(session, request, reply)
+  request.session = session
+  local modules = { call_tool = 'pi.tools', before_command = 'pi.save' }
+  local name = modules[request.op]
+  if not name then
+    local buffer = require('pi.buffer')
+    return buffer.serve(request.op, request.path, request.version, request.changes, reply, request)
   end
-end
-
--- Adds text; the kind tells a continuation from something new, which stands apart.
-local function append(buf, kind, text, highlight)
-  local row, col = end_of(buf)
-  if kind ~= state.kind and (row > 0 or col > 0) then
-    append_raw(buf, col > 0 and '\n\n' or '\n')
+  local there, module = pcall(require, name)
+  if not there then
+    return { status = 'not_open', message = 'Neovim cannot do this' }
   end
-  state.kind = kind
-  append_raw(buf, text, highlight)
+  return (module[request.op == 'call_tool' and 'serve' or 'before_command'])(request, reply)
 end
 
-local function add_line(buf, text, highlight)
-  state.kind = nil
-  append(buf, 'line', text, highlight)
-end
-
-local function text_of(content)
-  local texts = vim.tbl_map(function(block)
-    return block.text or ''
-  end, content or {})
-  return table.concat(texts)
-end
-
--- Cuts a line that is too long, between two characters.
-local function clip(text)
-  local n = OUTPUT_COLUMNS
-  if #text <= n then
-    return text
+local function ended(session, connection, code)
+  if session.connection ~= connection then
+    return
   end
-  while n > 0 and text:byte(n + 1) >= 0x80 and text:byte(n + 1) < 0xc0 do
-    n = n - 1
-  end
-  return text:sub(1, n)
-end
-
-local function mark(buf, row, col, options)
-  return api.nvim_buf_set_extmark(buf, namespace, row, col, options or {})
-end
-
-local function position(buf, id)
-  return unpack(api.nvim_buf_get_extmark_by_id(buf, namespace, id, {}))
-end
-
--- Adds output to the place of a call and leaves its last lines. The last line end is held
--- back, so that what follows need not know whether there was one.
-local function add_output(buf, call, delta)
-  local row, col = position(buf, call.from)
-  local end_row, end_col = position(buf, call.to)
-  local text = call.pending .. delta
-  call.pending = text:sub(-1) == '\n' and '\n' or ''
-  local more = vim.split(text:sub(1, #text - #call.pending), '\n', { plain = true })
-  local lines = api.nvim_buf_get_text(buf, row, col, end_row, end_col, {})
-  lines[#lines] = clip(lines[#lines] .. more[1])
-  for i = 2, #more do
-    table.insert(lines, clip(more[i]))
-  end
-  -- The first of them is the rest of the title's line: empty.
-  local shown = vim.list_slice(lines, math.max(#lines - OUTPUT_LINES + 1, 2))
-  table.insert(shown, 1, '')
-  api.nvim_buf_set_text(buf, row, col, end_row, end_col, shown)
-  local last = #shown == 1 and col or 0
-  call.to = mark(buf, row + #shown - 1, last + #shown[#shown], { id = call.to, right_gravity = false })
-end
-
-local events = {}
-
-function events.agent_start()
-  state.running = true
-end
-
-function events.agent_end()
-  state.running = false
-  state.kind = nil
-end
-
-function events.message_update(buf, event)
-  local e = event.assistantMessageEvent
-  if e.type == 'text_delta' then
-    append(buf, 'text', e.delta)
-  elseif e.type == 'thinking_delta' then
-    append(buf, 'thinking', e.delta, 'PiThinking')
-  elseif e.type == 'text_end' or e.type == 'thinking_end' then
-    state.kind = nil -- two blocks of one kind are two paragraphs
-  end
-end
-
-function events.message_end(buf, event)
-  local message = event.message
-  if message.role == 'user' then
-    add_line(buf, text_of(message.content), 'PiUser')
-  elseif message.role == 'assistant' and message.errorMessage then
-    add_line(buf, message.errorMessage, 'PiError')
-  end
-end
-
-function events.tool_execution_start(buf, event)
-  add_line(buf, event.title or event.toolName, 'PiTool')
-  local row, col = end_of(buf)
-  state.calls[event.toolCallId] = {
-    from = mark(buf, row, col, { right_gravity = false }), -- the end of the title
-    to = mark(buf, row, col, { right_gravity = false }),
-    pending = '\n', -- line end to come before more output
-  }
-end
-
-function events.tool_execution_update(buf, event)
-  local call = state.calls[event.toolCallId]
-  if call then
-    add_output(buf, call, event.delta)
-  end
-end
-
--- Of a failure is shown what the model is told.
-function events.tool_execution_end(buf, event)
-  local call = state.calls[event.toolCallId]
-  if call and event.isError then
-    local row, col = position(buf, call.from)
-    local end_row, end_col = position(buf, call.to)
-    api.nvim_buf_set_text(buf, row, col, end_row, end_col, {})
-    call.pending = '\n'
-    add_output(buf, call, text_of(event.result.content))
-    api.nvim_buf_set_text(buf, row, col, row, col, { ' failed' })
-  end
-  state.calls[event.toolCallId] = nil
-end
-
--- A file that was changed on disk and is open here is read again.
-function events.file_changed(_, event)
-  local open = not event.inEditor and require('pi.buffer').find(event.path)
-  if open then
-    require('pi.buffer').check_disk(open)
-  end
-end
-
-function events.permission_request(buf, event)
-  table.insert(state.questions, event.id)
-  local what = event.command or event.path or ''
-  local text = ('May %s go on?  %s\n'):format(event.toolName, what)
-    .. (':Pi allow, :Pi always (%s), :Pi deny'):format(event.sessionMeans or '')
-  add_line(buf, text, 'PiQuestion')
-end
-
-function events.permission_end(buf, event)
-  state.questions = vim.tbl_filter(function(id)
-    return id ~= event.id
-  end, state.questions)
-  add_line(buf, event.outcome, 'PiMeta')
-end
-
-function events.auto_retry_start(buf, event)
-  add_line(buf, event.message, 'PiMeta')
-end
-
-function events.notice(buf, event)
-  add_line(buf, event.message, event.level == 'error' and 'PiError' or 'PiMeta')
-end
-
--- Shows one event.
-function M.event(event)
-  local draw = events[event.type]
-  if draw then
-    drawing(function(buf)
-      draw(buf, event)
-    end)
-  end
-end
-
--- Gives an answer to the oldest question.
-function M.answer(answer)
-  if not state.questions[1] then
-    error('nothing is asked', 0)
-  end
-  require('pi.rpc').notify('answer_permission', { id = state.questions[1], answer = answer })
-end
-
--- pi-nvim has ended.
-function M.ended(code, stderr)
-  state.running, state.questions = false, {}
+  session:reset()
   if code ~= 0 then
-    local text = ('pi-nvim ended with code %d\n%s'):format(code, table.concat(stderr, '\n'))
-    M.event({ type = 'notice', level = 'error', message = text })
+    local words = { ('pi-nvim ended with code %d'):format(code) }
+    vim.list_extend(words, vim.list_slice(connection.log, math.max(#connection.log - 4, 1)))
+    table.insert(words, ':Pi restart goes on with this session, :Pi log shows more')
+    session:emit({ type = 'notice', level = 'error', message = table.concat(words, '\n') })
+  end
+  session:emit({ type = 'session_end', code = code })
+end
+
+local function connect(session)
+  local connection
+  connection = require('pi.rpc').connect({
+    event = function(event)
+      session:emit(event)
+    end,
+    error = function(text)
+      session:emit({ type = 'notice', level = 'error', message = text })
+    end,
+    host = function(request, reply)
+      return serve(session, request, reply)
+    end,
+    ended = function(code)
+      ended(session, connection, code)
+    end,
+  }, { address = config.get('address'), cwd = session.cwd })
+  return connection
+end
+
+--- Starts the agent unless it runs. more: options of hello, e.g. resume = ID.
+function Session:start(more)
+  if self.ready or self.greeted then
+    return
+  end
+  config.tell_problems()
+  self.connection = self.connection or connect(self)
+  self.greeted = true
+  local connection = self.connection
+  connection:call('hello', hello_options(self, more), function(err, answer)
+    self.greeted = false
+    if err then
+      self.queue = {}
+      connection:close()
+      self:emit({ type = 'notice', level = 'error', message = err })
+      return
+    end
+    self.ready, self.id, self.file = true, answer.session, answer.file ~= '' and answer.file or nil
+    self.header = vim.json.decode(answer.header)
+    self:emit({ type = 'session_start', resumed = more and (more.resume or more.continue) ~= nil })
+    local queue = self.queue
+    self.queue = {}
+    for _, call in ipairs(queue) do
+      self:call(unpack(call, 1, 3))
+    end
+  end)
+end
+
+--- Calls a method of the agent, which is started when needed: callback(err, result). Without
+--- a callback a failure becomes a notice.
+function Session:call(method, params, callback)
+  self:start()
+  if not self.ready then
+    table.insert(self.queue, { method, params, callback })
+  elseif callback then
+    self.connection:call(method, params, callback)
+  else
+    self.connection:notify(method, params)
   end
 end
 
--- Whether the agent works.
-function M.running()
-  return state.running
+--- As call() without a callback, but an error when the agent does not run.
+function Session:notify(method, params)
+  if not self.connection then
+    error('the agent is not running', 0)
+  end
+  self:call(method, params)
 end
+
+--- Sends a text of the user: delivery 'prompt', 'steer' or 'follow_up'.
+function Session:prompt(text, delivery)
+  self:call('prompt', { text = text, delivery = delivery or 'follow_up' })
+end
+
+--- Ends the agent and all that it started; the conversation is kept on disk.
+function Session:stop()
+  if self.connection then
+    self.connection:close()
+  end
+end
+
+bus.on('agent_start', function(_, session)
+  session.running = true
+end)
+
+bus.on('agent_end', function(_, session)
+  session.running = false
+end)
+
+bus.on('session_end', function(_, session)
+  session.running = false
+end)
 
 return M

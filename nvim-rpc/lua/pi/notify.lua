@@ -1,0 +1,40 @@
+-- A word to the user that never needs a key: one short line, and of several in a moment
+-- only the last. Whoever replaced vim.notify gets them all and whole.
+
+local builtin = vim.notify
+local waiting
+
+local function cut(text)
+  local room = math.max(vim.o.columns - 14, 20)
+  text = text:gsub('%s*\n%s*', '; ')
+  if vim.fn.strdisplaywidth(text) <= room then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, room - 1) .. '…'
+end
+
+local highlights = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR] = 'ErrorMsg' }
+
+local function show()
+  local text, level = unpack(waiting)
+  waiting = nil
+  vim.cmd('redraw')
+  vim.api.nvim_echo({ { cut(text), highlights[level] } }, true, {})
+end
+
+--- Tells the user. May be called anywhere but in a fast context.
+---@param text string
+---@param level number|nil of vim.log.levels
+return function(text, level)
+  text = 'pi: ' .. text:gsub('^pi: ', '')
+  if vim.notify ~= builtin then
+    vim.schedule(function()
+      vim.notify(text, level or vim.log.levels.INFO, { title = 'pi' })
+    end)
+    return
+  end
+  if not waiting then
+    vim.defer_fn(show, 20)
+  end
+  waiting = { text, level }
+end
