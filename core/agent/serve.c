@@ -163,6 +163,13 @@ static void list_messages(struct pi_agent *a, size_t max)
     agent_emit(a, messages ? event_transcript(messages, from) : NULL);
 }
 
+static void set_name(struct pi_agent *a, const char *name)
+{
+    free(a->wanted_name);
+    a->wanted_name = strdup(name);
+    record(a);
+}
+
 static void serve(struct pi_agent *a, struct command *c)
 {
     switch (c->type) {
@@ -198,9 +205,7 @@ static void serve(struct pi_agent *a, struct command *c)
         clear_queues(a);
         break;
     case COMMAND_SET_NAME:
-        free(a->wanted_name);
-        a->wanted_name = strdup(buf_cstr(&c->text));
-        record(a);
+        set_name(a, buf_cstr(&c->text));
         break;
     case COMMAND_CALL_TOOL:
         calls_add_user(a, c);
