@@ -39,12 +39,19 @@ static emacs_value change_list(emacs_env *env, const struct pi_host_request *req
     return list;
 }
 
+static emacs_value optional_bytes(emacs_env *env, struct sv bytes)
+{
+    return bytes.p ? value_bytes(env, bytes) : value_nil(env);
+}
+
 static void on_request(void *data, const struct pi_host_request *request)
 {
     static const char *const ops[] = {
         [PI_HOST_READ] = "read",
         [PI_HOST_SNAPSHOT] = "snapshot",
         [PI_HOST_APPLY] = "apply",
+        [PI_HOST_CALL_TOOL] = "call-tool",
+        [PI_HOST_BEFORE_COMMAND] = "before-command",
     };
     struct drain *d = *(struct drain **)data;
     emacs_value item[] = {
@@ -53,8 +60,10 @@ static void on_request(void *data, const struct pi_host_request *request)
         value_bytes(d->env, sv_of(request->path)),
         value_number(d->env, request->version),
         change_list(d->env, request),
+        optional_bytes(d->env, sv_of(request->tool)),
+        optional_bytes(d->env, sv_make(request->arguments, request->arguments_len)),
     };
-    push(d, value_list(d->env, item, 5));
+    push(d, value_list(d->env, item, sizeof item / sizeof *item));
 }
 
 static void on_withdraw(void *data, uint64_t id)

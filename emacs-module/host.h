@@ -5,9 +5,9 @@
 #include "pi.h"
 
 /**
- * One drain: what the agent delivers becomes a Lisp list. Requests to buffers are in it,
- * too; Lisp serves them afterwards and answers with pi-module--answer-host. So no Lisp
- * runs inside a dispatch.
+ * One drain: what the agent delivers becomes a Lisp list. Requests to the face are in it,
+ * too; Lisp serves them afterwards, when it likes, and answers with
+ * pi-module--answer-host. So no Lisp runs inside a dispatch.
  */
 struct drain {
     emacs_env *env;

@@ -1,100 +1,22 @@
 // The module that Emacs loads: a few functions, each of which only carries something
 // between Lisp and pi.h. What Lisp can do itself it does.
 
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <emacs-module.h>
 
-#include "base/error.h"
-#include "fields.h"
-#include "host.h"
+#include "command.h"
+#include "handle.h"
+#include "options.h"
 #include "pi.h"
-#include "pi_tools.h"
 #include "value.h"
-#include "wake.h"
 
 // To be raised when a function or an item of a drain changes its meaning; pi-module.el
 // has the same number.
-enum { MODULE_ABI = 1 };
+enum { MODULE_ABI = 2 };
 
 __attribute__((visibility("default"))) int plugin_is_GPL_compatible;
-
-/* -- the handle -- */
-
-// An agent as Lisp holds it, a user pointer.
-struct handle {
-    pi_agent *agent; // NULL once it was destroyed
-    struct wake wake;
-    struct drain *drain; // the one under way
-};
-
-static void handle_destroy(struct handle *h)
-{
-    pi_agent_destroy(h->agent);
-    wake_close(&h->wake);
-    free(h);
-}
-
-static void *destroy_later(void *handle)
-{
-    handle_destroy(handle);
-    return NULL;
-}
-
-// The garbage collector must not wait for threads, so a forgotten agent ends on a thread
-// of its own.
-static void handle_finalize(void *data)
-{
-    struct handle *h = data;
-    if (!h->agent) {
-        handle_destroy(h);
-        return;
-    }
-    sigset_t all;
-    sigset_t old;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (pthread_create(&thread, NULL, destroy_later, h) == 0) {
-        pthread_detach(thread);
-    } else {
-        pi_agent_abort(h->agent);
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-static void signal_status(emacs_env *env, enum pi_status status, const char *message)
-{
-    struct pi_error err;
-    (void)error_set(&err, status, "%s", message);
-    value_signal(env, &err);
-}
-
-// The handle in a Lisp value; NULL with a signal in env when it is none of ours.
-static struct handle *handle_of(emacs_env *env, emacs_value value)
-{
-    emacs_finalizer finalizer = env->get_user_finalizer(env, value);
-    if (value_ok(env) && finalizer != handle_finalize) {
-        signal_status(env, PI_INVALID, "not an agent");
-    }
-    return value_ok(env) ? env->get_user_ptr(env, value) : NULL;
-}
-
-// The agent that lives in a Lisp value; NULL with a signal in env.
-static pi_agent *agent_of(emacs_env *env, emacs_value value)
-{
-    struct handle *h = handle_of(env, value);
-    if (h && !h->agent) {
-        signal_status(env, PI_CLOSED, "the agent has ended");
-    }
-    return h ? h->agent : NULL;
-}
-
-/* -- functions -- */
 
 static emacs_value f_abi(emacs_env *env, ptrdiff_t nargs, emacs_value *args, void *data)
 {
@@ -109,39 +31,14 @@ static emacs_value f_version(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
     return value_bytes(env, sv_of(pi_version()));
 }
 
-#define OPTION(name, kind, member)                                                       \
-    {                                                                                    \
-        name, kind, offsetof(struct options, member), 0                                  \
-    }
-
-// What Lisp may set, and what needs a second look.
-struct options {
-    struct pi_agent_options pi;
-    bool yolo;
-};
-
-static const struct field option_fields[] = {
-    OPTION(":cwd", FIELD_TEXT, pi.cwd),
-    OPTION(":agent-dir", FIELD_TEXT, pi.agent_dir),
-    OPTION(":environment", FIELD_TEXTS, pi.environment),
-    OPTION(":model", FIELD_TEXT, pi.model),
-    OPTION(":tools", FIELD_TEXT, pi.tools),
-    OPTION(":guard", FIELD_TEXT, pi.guard_path),
-    OPTION(":log", FIELD_TEXT, pi.log_path),
-    OPTION(":no-context-files", FIELD_FLAG, pi.no_context_files),
-    OPTION(":yolo", FIELD_FLAG, yolo),
-    {0},
-};
+/* -- an agent begins and ends -- */
 
 static bool start(emacs_env *env, struct handle *h, emacs_value vector)
 {
-    struct options o = {.pi = PI_AGENT_OPTIONS_INIT};
-    struct field_texts texts = {0};
+    struct options o;
     struct pi_error err;
-    bool ok = fields_read(env, vector, option_fields, &o, &texts);
+    bool ok = options_read(env, vector, &o);
     if (ok) {
-        o.pi.permissions = o.yolo ? PI_PERMISSIONS_YOLO : PI_PERMISSIONS_ASK;
-        o.pi.definitions = pi_tools_builtin(&o.pi.definitions_len);
         o.pi.host = &drain_host;
         o.pi.host_data = &h->drain;
         o.pi.wake = wake_ring;
@@ -151,7 +48,7 @@ static bool start(emacs_env *env, struct handle *h, emacs_value vector)
             value_signal(env, &err);
         }
     }
-    field_texts_finish(&texts);
+    options_finish(&o);
     return ok;
 }
 
@@ -159,21 +56,15 @@ static emacs_value f_create(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
                             void *data)
 {
     (void)nargs, (void)data;
-    struct handle *h = calloc(1, sizeof *h);
+    struct handle *h = handle_create(env);
     if (!h) {
-        signal_status(env, PI_NOMEM, "out of memory");
         return NULL;
     }
-    h->wake.fd = -1;
     if (!wake_open(&h->wake, env, args[0]) || !start(env, h, args[1])) {
         handle_destroy(h);
         return NULL;
     }
-    emacs_value value = env->make_user_ptr(env, handle_finalize, h);
-    if (!value_ok(env)) {
-        handle_destroy(h);
-    }
-    return value;
+    return handle_value(env, h);
 }
 
 static emacs_value f_destroy(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
@@ -190,33 +81,108 @@ static emacs_value f_destroy(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
     return value_nil(env);
 }
 
+static emacs_value f_rewire(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
+                            void *data)
+{
+    (void)nargs, (void)data;
+    struct handle *h = handle_of(env, args[0]);
+    if (h && h->agent) {
+        wake_reopen(&h->wake, env, args[1]);
+    }
+    return value_nil(env);
+}
+
+/* -- what it is told -- */
+
+static enum pi_delivery delivery_of(emacs_env *env, emacs_value symbol)
+{
+    return value_is(env, symbol, "steer")    ? PI_DELIVER_STEER
+           : value_is(env, symbol, "prompt") ? PI_DELIVER_PROMPT
+                                             : PI_DELIVER_FOLLOW_UP;
+}
+
+struct prompt {
+    struct field_texts texts;
+    const char *text;
+    const char *const *image_texts; // type, data, type, data, ...
+    struct pi_image *images;
+    size_t images_len;
+};
+
+static const struct field prompt_fields[] = {
+    {":text", FIELD_TEXT, offsetof(struct prompt, text), 0},
+    {":images", FIELD_TEXTS, offsetof(struct prompt, image_texts), 0},
+    {0},
+};
+
+static bool prompt_read(emacs_env *env, emacs_value vector, struct prompt *p)
+{
+    if (!fields_read(env, vector, prompt_fields, p, &p->texts)) {
+        return false;
+    }
+    size_t n = 0;
+    while (p->image_texts && p->image_texts[n] && p->image_texts[n + 1]) {
+        n += 2;
+    }
+    p->images = calloc(n / 2 + 1, sizeof *p->images);
+    if (!p->images) {
+        value_signal_status(env, PI_NOMEM, "out of memory");
+        return false;
+    }
+    for (; p->images_len < n / 2; p->images_len++) {
+        const char *const *image = p->image_texts + 2 * p->images_len;
+        p->images[p->images_len] =
+            (struct pi_image){.mime_type = image[0], .data = image[1]};
+    }
+    return true;
+}
+
 static emacs_value f_prompt(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
                             void *data)
 {
     (void)nargs, (void)data;
-    struct buf text = {0};
+    struct prompt p = {.text = ""};
     struct pi_error err;
-    pi_agent *agent = agent_of(env, args[0]);
-    if (agent && value_add_bytes(env, args[1], &text)) {
-        enum pi_delivery delivery =
-            value_is(env, args[2], "steer") ? PI_DELIVER_STEER : PI_DELIVER_FOLLOW_UP;
-        if (pi_agent_prompt(agent, buf_cstr(&text), NULL, 0, delivery, &err)) {
-            value_signal(env, &err);
-        }
+    pi_agent *agent = handle_agent(env, args[0]);
+    if (agent && prompt_read(env, args[2], &p) &&
+        pi_agent_prompt(agent, p.text, p.images, p.images_len, delivery_of(env, args[1]),
+                        &err)) {
+        value_signal(env, &err);
     }
-    buf_finish(&text);
+    field_texts_finish(&p.texts);
+    free(p.images);
     return value_nil(env);
 }
 
 static emacs_value f_abort(emacs_env *env, ptrdiff_t nargs, emacs_value *args, void *data)
 {
     (void)nargs, (void)data;
-    pi_agent *agent = agent_of(env, args[0]);
+    pi_agent *agent = handle_agent(env, args[0]);
     if (agent) {
         pi_agent_abort(agent);
     }
     return value_nil(env);
 }
+
+static emacs_value f_command(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
+                             void *data)
+{
+    (void)nargs, (void)data;
+    pi_agent *agent = handle_agent(env, args[0]);
+    if (agent) {
+        command_run(env, agent, args[1], args[2]);
+    }
+    return value_nil(env);
+}
+
+static emacs_value f_info(emacs_env *env, ptrdiff_t nargs, emacs_value *args, void *data)
+{
+    (void)nargs, (void)data;
+    pi_agent *agent = handle_agent(env, args[0]);
+    return agent ? command_info(env, agent, args[1]) : value_nil(env);
+}
+
+/* -- what it says and asks -- */
 
 static emacs_value f_drain(emacs_env *env, ptrdiff_t nargs, emacs_value *args, void *data)
 {
@@ -253,7 +219,7 @@ static emacs_value f_answer_permission(emacs_env *env, ptrdiff_t nargs, emacs_va
     (void)data;
     struct buf id = {0};
     struct buf reason = {0};
-    pi_agent *agent = agent_of(env, args[0]);
+    pi_agent *agent = handle_agent(env, args[0]);
     if (agent && value_add_bytes(env, args[1], &id) &&
         (nargs < 4 || !env->is_not_nil(env, args[3]) ||
          value_add_bytes(env, args[3], &reason))) {
@@ -269,6 +235,36 @@ static emacs_value f_answer_permission(emacs_env *env, ptrdiff_t nargs, emacs_va
     return value_nil(env);
 }
 
+/* -- sessions on disk -- */
+
+static emacs_value f_sessions(emacs_env *env, ptrdiff_t nargs, emacs_value *args,
+                              void *data)
+{
+    (void)data;
+    struct options o;
+    struct buf wanted = {0};
+    struct pi_error err;
+    char *text = NULL;
+    emacs_value value = NULL;
+    bool find = nargs > 1 && env->is_not_nil(env, args[1]);
+    bool newest = find && value_is(env, args[1], "newest");
+    if (options_read(env, args[0], &o) &&
+        (!find || newest || value_add_bytes(env, args[1], &wanted))) {
+        enum pi_status status =
+            find ? pi_session_find(&text, &o.pi, newest ? NULL : buf_cstr(&wanted), &err)
+                 : pi_sessions_json(&text, &o.pi, &err);
+        if (status) {
+            value_signal(env, &err);
+        } else {
+            value = value_bytes(env, sv_of(text));
+        }
+    }
+    pi_free(text);
+    buf_finish(&wanted);
+    options_finish(&o);
+    return value;
+}
+
 /* -- start -- */
 
 static const struct {
@@ -282,20 +278,38 @@ static const struct {
     {"pi-module--create", 2, 2, f_create,
      "Start an agent that wakes Emacs through the pipe process PIPE.\n"
      "OPTIONS is a vector [:cwd \"/dir\" :model \"replay:FILE\" ...] of unibyte strings, "
-     "flags\nand vectors of strings.\n\n(fn PIPE OPTIONS)"},
+     "flags\nand vectors of strings; :keys is [PROVIDER KEY PROVIDER KEY ...].\n\n"
+     "(fn PIPE OPTIONS)"},
     {"pi-module--destroy", 1, 1, f_destroy,
      "End AGENT and all that it started; blocks for half a second at "
      "most.\n\n(fn AGENT)"},
+    {"pi-module--rewire", 2, 2, f_rewire,
+     "Let AGENT wake Emacs through PIPE from now on.\n\n(fn AGENT PIPE)"},
     {"pi-module--prompt", 3, 3, f_prompt,
-     "Send TEXT, unibyte, to AGENT; DELIVERY is `steer' or `follow-up'.\n\n"
-     "(fn AGENT TEXT DELIVERY)"},
+     "Send a message of the user to AGENT.\nDELIVERY is `prompt', `steer' or "
+     "`follow-up'; FIELDS a vector of :text, unibyte, and\n:images, a vector [TYPE "
+     "BASE64 TYPE BASE64 ...].\n\n(fn AGENT DELIVERY FIELDS)"},
     {"pi-module--abort", 1, 1, f_abort, "End what AGENT does.\n\n(fn AGENT)"},
+    {"pi-module--command", 3, 3, f_command,
+     "Let AGENT do what the symbol NAME says, with FIELDS, a vector.\n"
+     "What comes of it are events.  set-model (:model :provider), set-thinking "
+     "(:level),\n"
+     "list-models (:query), set-tools (:tools), set-review (:before), session-name "
+     "(:text),\nadd-tool (:name :label :description :parameters :snippet :title "
+     ":reads),\n"
+     "remove-tool (:name), add-note (:text), list-messages (:max), call-tool (:id :name\n"
+     ":arguments :cwd :timeout-ms), clear-queue, continue.\n\n(fn AGENT NAME FIELDS)"},
+    {"pi-module--info", 2, 2, f_info,
+     "What AGENT says about itself; NAME is `session-id', `session-path' or\n"
+     "`system-prompt'.  A unibyte string or nil.\n\n(fn AGENT NAME)"},
     {"pi-module--drain", 3, 3, f_drain,
      "Take what AGENT has to say, about BYTES of it and for MS milliseconds.\n"
      "Return (STATE . ITEMS).  STATE is `ok', `more' (call again soon) or `closed'.  An\n"
-     "item is an event, JSON in a unibyte string; a request (OP ID PATH VERSION "
-     "CHANGES),\nOP being `read', `snapshot' or `apply' and CHANGES a list of (OFFSET "
-     "LENGTH TEXT);\nor (withdraw ID).\n\n(fn AGENT BYTES MS)"},
+     "item is an event, JSON in a unibyte string; a request (OP ID PATH VERSION CHANGES\n"
+     "TOOL ARGUMENTS), OP being `read', `snapshot', `apply', `call-tool' or\n"
+     "`before-command' and CHANGES a list of (OFFSET LENGTH TEXT); or (withdraw ID).\n"
+     "ARGUMENTS is JSON for a tool, and the command itself before a command.\n\n"
+     "(fn AGENT BYTES MS)"},
     {"pi-module--answer-host", 4, 4, f_answer_host,
      "Answer request ID of AGENT.\nSTATUS is `ok', `not-open', `stale', `conflict', "
      "`invalid' or `io'; FIELDS a vector\nof :text, :version, :unsaved, :saved and "
@@ -303,6 +317,10 @@ static const struct {
     {"pi-module--answer-permission", 3, 4, f_answer_permission,
      "Answer question ID of AGENT with `once', `session' or `deny' and a REASON.\n\n"
      "(fn AGENT ID ANSWER &optional REASON)"},
+    {"pi-module--sessions", 1, 2, f_sessions,
+     "The sessions of the :cwd in OPTIONS, as JSON in a unibyte string.\n"
+     "With WANTED, `newest' or the beginning of an id or a path, the file of that one\n"
+     "session.\n\n(fn OPTIONS &optional WANTED)"},
 };
 
 static void export(emacs_env *env, size_t i)

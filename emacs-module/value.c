@@ -92,3 +92,10 @@ void value_signal(emacs_env *env, const struct pi_error *err)
         env->non_local_exit_signal(env, value_symbol(env, "pi-error"), list);
     }
 }
+
+void value_signal_status(emacs_env *env, enum pi_status status, const char *message)
+{
+    struct pi_error err;
+    (void)error_set(&err, status, "%s", message);
+    value_signal(env, &err);
+}

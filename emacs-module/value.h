@@ -44,3 +44,6 @@ emacs_value value_list(emacs_env *env, emacs_value *items, size_t len);
 
 /** Signals the error `pi-error` with the message and the name of the status. */
 void value_signal(emacs_env *env, const struct pi_error *err);
+
+/** The same with words of one's own. */
+void value_signal_status(emacs_env *env, enum pi_status status, const char *message);

@@ -10,23 +10,46 @@
 #include "base/error.h"
 #include "value.h"
 
-bool wake_open(struct wake *w, emacs_env *env, emacs_value process)
+// A new descriptor for the process; -1 with a signal in env.
+static int open_channel(emacs_env *env, emacs_value process)
 {
-    w->fd = env->open_channel(env, process);
+    int fd = env->open_channel(env, process);
     if (!value_ok(env)) {
-        w->fd = -1;
-        return false;
+        return -1;
     }
-    int flags = fcntl(w->fd, F_GETFL);
-    if (flags < 0 || fcntl(w->fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-        fcntl(w->fd, F_SETFD, FD_CLOEXEC) < 0) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
         struct pi_error err;
         (void)error_errno(&err, errno, "the pipe to Emacs cannot be used");
         value_signal(env, &err);
-        wake_close(w);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool wake_open(struct wake *w, emacs_env *env, emacs_value process)
+{
+    w->fd = open_channel(env, process);
+    return w->fd >= 0;
+}
+
+// The number stays, as other threads may be about to write to it.
+bool wake_reopen(struct wake *w, emacs_env *env, emacs_value process)
+{
+    int fd = open_channel(env, process);
+    if (fd < 0) {
         return false;
     }
-    return true;
+    bool ok = dup3(fd, w->fd, O_CLOEXEC) >= 0;
+    if (!ok) {
+        struct pi_error err;
+        (void)error_errno(&err, errno, "the pipe to Emacs cannot be used");
+        value_signal(env, &err);
+    }
+    close(fd);
+    return ok;
 }
 
 void wake_close(struct wake *w)

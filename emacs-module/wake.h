@@ -18,6 +18,10 @@ struct wake {
  * blocking; both are put right here. False with a signal in env.
  */
 bool wake_open(struct wake *w, emacs_env *env, emacs_value process);
+
+/** Writes to another process from now on, while other threads may ring. */
+bool wake_reopen(struct wake *w, emacs_env *env, emacs_value process);
+
 void wake_close(struct wake *w);
 
 /** The function for pi_agent_options.wake; data is a struct wake. Any thread. */

@@ -25,7 +25,7 @@
 (defconst pi-version "0.1.0"
   "The version of this Lisp; the module's name has the same.")
 
-(defconst pi-module--wanted-abi 1
+(defconst pi-module--wanted-abi 2
   "What `pi-module--abi' must return.")
 
 (defconst pi-module--directory

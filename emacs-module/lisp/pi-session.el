@@ -1,4 +1,4 @@
-;;; pi-session.el --- A conversation and its buffer  -*- lexical-binding: t; -*-
+;;; pi-session.el --- A conversation with an agent  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: MIT
 
@@ -6,54 +6,78 @@
 
 ;; A session is one agent and the buffer that shows its conversation.  The agent works on
 ;; threads of its own.  One byte through a pipe process, the same for all sessions, says
-;; that it has something; then it is drained in small portions: events are drawn, and
-;; requests for buffers are served and answered.
+;; that it has something; then it is drained in small portions: events are handed to
+;; those who subscribed with `pi-session-on' and to `pi-session-event-functions', and
+;; requests are served and answered.
+;;
+;; A request is served by
+;;   `pi-buffer-serve' OP PATH VERSION CHANGES, which returns (STATUS . FIELDS),
+;;   `pi-tool-serve' SESSION ID TOOL ARGUMENTS DIRECTORY, for a tool that Emacs added, and
+;;   `pi-save-before-command' SESSION ID COMMAND DIRECTORY,
+;; ARGUMENTS and COMMAND being text.  The last two return (STATUS . FIELDS) or nil, and
+;; after nil they answer later with `pi-session-answer'.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'pi-buffer)
 (require 'pi-module)
+(require 'subr-x)
 
 (declare-function pi-module--create "ext:pi-module" (pipe options))
 (declare-function pi-module--destroy "ext:pi-module" (agent))
-(declare-function pi-module--prompt "ext:pi-module" (agent text delivery))
+(declare-function pi-module--rewire "ext:pi-module" (agent pipe))
+(declare-function pi-module--prompt "ext:pi-module" (agent delivery fields))
 (declare-function pi-module--abort "ext:pi-module" (agent))
+(declare-function pi-module--command "ext:pi-module" (agent name fields))
+(declare-function pi-module--info "ext:pi-module" (agent name))
 (declare-function pi-module--drain "ext:pi-module" (agent bytes ms))
 (declare-function pi-module--answer-host "ext:pi-module" (agent id status fields))
-(declare-function pi-module--answer-permission "ext:pi-module"
-                  (agent id answer &optional reason))
+(declare-function pi-module--sessions "ext:pi-module" (options &optional wanted))
+(declare-function pi-transcript-make "pi-transcript" (session))
+(declare-function pi-tool-serve "pi-tool" (session id tool arguments directory))
+(declare-function pi-save-before-command "pi-save" (session id command directory))
 
-(defcustom pi-output-lines 10
-  "How many lines of a command's output are shown, the newest ones."
-  :type 'natnum
+(defvar pi-session-event-functions nil
+  "Functions that are called with a session and each event of its agent.
+The event is a plist with the fields of doc/events.md; it comes after the
+transcript has shown it.")
+
+(defvar pi-session-withdraw-functions nil
+  "Functions that are called with a session and the id of a withdrawn request.
+The agent no longer waits for its answer.")
+
+(defvar pi-session-start-functions nil
+  "Functions that are called with a new session, before its first prompt.")
+
+(defvar pi-session-end-functions nil
+  "Functions that are called with a session that is about to end.")
+
+(defcustom pi-turn-start-hook nil
+  "Hook run in the transcript when the agent begins to work."
+  :type 'hook
   :group 'pi
   :package-version '(pi . "0.1.0"))
 
-(defcustom pi-output-columns 500
-  "Where lines of output are cut: long lines are slow to display."
-  :type 'natnum
+(defcustom pi-turn-end-functions nil
+  "Functions called when the agent has done its work.
+The arguments are the session, a plist of what was used, and the list of
+the files that were changed."
+  :type 'hook
   :group 'pi
   :package-version '(pi . "0.1.0"))
 
-(defface pi-user '((t :inherit font-lock-keyword-face))
-  "What the user said."
-  :group 'pi)
-(defface pi-thinking '((t :inherit shadow))
-  "What the model thought."
-  :group 'pi)
-(defface pi-tool '((t :inherit font-lock-function-name-face))
-  "The title of a tool call."
-  :group 'pi)
-(defface pi-meta '((t :inherit shadow))
-  "Remarks about the conversation."
-  :group 'pi)
-(defface pi-error '((t :inherit error))
-  "What went wrong."
-  :group 'pi)
-(defface pi-question '((t :inherit warning))
-  "A question that waits for the user."
-  :group 'pi)
+(defcustom pi-tool-start-functions nil
+  "Functions called with a session and the event of a tool call that begins."
+  :type 'hook
+  :group 'pi
+  :package-version '(pi . "0.1.0"))
+
+(defcustom pi-tool-end-functions nil
+  "Functions called with a session and the event of a tool call that ended."
+  :type 'hook
+  :group 'pi
+  :package-version '(pi . "0.1.0"))
 
 ;; One drain takes no more than this, so that keys are served between two of them.
 (defconst pi-session--bytes 65536)
@@ -65,23 +89,24 @@
 (cl-defstruct (pi-session (:constructor pi-session--make) (:copier nil))
   "A conversation."
   agent                                 ; of the module; nil once it has ended
-  buffer
+  buffer                                ; the transcript
   directory
+  number                                ; among the sessions of its directory, from 1
   running                               ; between agent_start and agent_end
-  kind                                  ; of the text that was inserted last
-  calls                                 ; toolCallId -> pi-session--place
-  questions                             ; ids that wait, oldest first
-  requests                              ; for buffers, not served yet, oldest first
+  since                                 ; when that began
+  model thinking                        ; plist of model_changed; a level
+  usage                                 ; of the last answer, a plist
+  (cost 0)                              ; of all answers
+  queue                                 ; texts that wait to be sent
+  changed                               ; files changed in this run, newest first
+  calls                                 ; toolCallId -> plist of what runs
+  view                                  ; of pi-render.el
+  questions                             ; pi-question structs that wait, oldest first
+  requests                              ; not served yet, oldest first
   timer)                                ; that will drain or serve
 
-(cl-defstruct (pi-session--place (:constructor pi-session--place-make) (:copier nil))
-  "The place of a tool call in the buffer."
-  begin                                 ; end of the title, where the output begins
-  end                                   ; of the output
-  pending)                              ; line end to come before more output
-
 (defvar pi-session--all nil
-  "The sessions that have an agent.")
+  "The sessions that have an agent, newest first.")
 
 (defvar pi-session--pipe nil
   "The pipe process through which agents wake Emacs.")
@@ -98,7 +123,8 @@
     (let ((process-adaptive-read-buffering nil))
       (setq pi-session--pipe
             (make-pipe-process :name "pi" :buffer nil :noquery t :coding 'binary
-                               :filter #'pi-session--wake)))
+                               :filter #'pi-session--wake
+                               :sentinel #'pi-session--pipe-ended)))
     (set-process-thread pi-session--pipe nil))
   pi-session--pipe)
 
@@ -106,57 +132,116 @@
   "Some agent has something."
   (mapc #'pi-session--drain pi-session--all))
 
+(defun pi-session--pipe-ended (process _event)
+  "Somebody deleted PROCESS, the pipe: the sessions get another one."
+  (when (and pi-session--all (not (process-live-p process)))
+    (let ((pipe (pi-session--pipe)))
+      (dolist (session pi-session--all)
+        (when (pi-session-agent session)
+          (pi-module--rewire (pi-session-agent session) pipe)
+          ;; A wake-up may have been lost.
+          (pi-session--later session 0))))))
+
 (defun pi-session--bytes (text)
   "TEXT for the module."
   (encode-coding-string text 'utf-8-unix))
 
+(defun pi-session--fields (plist)
+  "PLIST, a list or vector, as a vector for the module."
+  (vconcat (mapcar (lambda (value)
+                     (cond ((stringp value) (if (multibyte-string-p value)
+                                                (pi-session--bytes value)
+                                              value))
+                           ((consp value) (vconcat (mapcar #'pi-session--bytes value)))
+                           (t value)))
+                   plist)))
+
 (defun pi-session--environment ()
-  "The environment of the current buffer's commands, for the module."
+  "The environment of the current buffer's commands, a list."
   (let (names result)
-    (dolist (entry process-environment (vconcat (nreverse result)))
+    (dolist (entry process-environment (nreverse result))
       (let ((name (car (split-string entry "="))))
         ;; The first entry counts; one without = says that the variable is not set.
         (unless (member name names)
           (push name names)
           (when (string-search "=" entry)
-            (push (pi-session--bytes entry) result)))))))
+            (push (if (equal name "PATH") (pi-session--path entry) entry) result)))))))
+
+(defun pi-session--path (entry)
+  "ENTRY of the environment, PATH=..., led by what only `exec-path' has."
+  (let* ((old (parse-colon-path (substring entry 5)))
+         (more (seq-filter (lambda (directory)
+                             (and directory
+                                  (not (member (file-name-as-directory directory) old))
+                                  (not (equal (file-name-as-directory directory)
+                                              exec-directory))))
+                           exec-path)))
+    (if (and more (local-variable-p 'exec-path))
+        (concat "PATH=" (string-join (append (mapcar #'directory-file-name more)
+                                             (list (substring entry 5)))
+                                     path-separator))
+      entry)))
 
 (defun pi-session--options (directory options)
   "The vector for `pi-module--create': OPTIONS, a plist, and DIRECTORY."
-  (let ((all (append (list :cwd (directory-file-name (expand-file-name directory))
-                           :environment (pi-session--environment))
-                     options)))
-    (vconcat (mapcar (lambda (value)
-                       (if (stringp value) (pi-session--bytes value) value))
-                     all))))
+  (pi-session--fields
+   (append (list :cwd (directory-file-name (expand-file-name directory))
+                 :environment (pi-session--environment))
+           options)))
+
+(defun pi-session--check-directory (directory)
+  "Signal an error if DIRECTORY is not on this machine."
+  (when (file-remote-p directory)
+    (user-error "Pi works on this machine only, and %s is on another one; start `pi' \
+there" directory)))
+
+(defun pi-session--free-number (directory)
+  "The number of the next session of DIRECTORY."
+  (let ((used (mapcar #'pi-session-number (pi-session-of directory)))
+        (number 1))
+    (while (memq number used)
+      (setq number (1+ number)))
+    number))
+
+(defun pi-session-of (directory)
+  "The sessions of DIRECTORY, newest first."
+  (seq-filter (lambda (session) (equal (pi-session-directory session) directory))
+              pi-session--all))
 
 (defun pi-session-create (directory &optional options)
-  "Start a session in DIRECTORY and return it.
-OPTIONS is a plist for the module, for instance (:model \"replay:FILE\")."
-  (when (file-remote-p directory)
-    (user-error "Pi works on this machine only, and %s is remote" directory))
+  "Start an agent in DIRECTORY and make its buffer.
+OPTIONS is a plist for the module, see `pi-module--create'."
+  (pi-session--check-directory directory)
   (pi-module-load)
-  (let* ((name (file-name-nondirectory (directory-file-name directory)))
-         (session (pi-session--make :directory directory
+  (let* ((agent (pi-module--create (pi-session--pipe)
+                                   (pi-session--options directory options)))
+         (session (pi-session--make :agent agent :directory directory
+                                    :number (pi-session--free-number directory)
                                     :calls (make-hash-table :test #'equal))))
-    (setf (pi-session-agent session)
-          (pi-module--create (pi-session--pipe)
-                             (pi-session--options directory options)))
+    (require 'pi-transcript)
+    (setf (pi-session-buffer session) (pi-transcript-make session))
     (push session pi-session--all)
     (add-hook 'kill-emacs-hook #'pi-session-end-all)
-    (with-current-buffer (generate-new-buffer (format "*pi: %s*" name))
-      (pi-session-mode)
-      (setq default-directory (file-name-as-directory directory)
-            pi-session--current session)
-      (setf (pi-session-buffer session) (current-buffer)))
+    (run-hook-with-args 'pi-session-start-functions session)
     (pi-session--drain session)
     session))
+
+(defun pi-session-name (session)
+  "A short name of SESSION for people: its folder and, if needed, its number."
+  (let ((name (file-name-nondirectory
+               (directory-file-name (pi-session-directory session))))
+        (number (pi-session-number session)))
+    (if (eql number 1) name (format "%s<%d>" name number))))
 
 (defun pi-session-end (session)
   "End SESSION's agent and all that it started; its buffer stays."
   (let ((agent (pi-session-agent session)))
+    (when agent
+      (with-demoted-errors "Pi: %S"
+        (run-hook-with-args 'pi-session-end-functions session)))
     (setf (pi-session-agent session) nil
           (pi-session-running session) nil
+          (pi-session-questions session) nil
           (pi-session-requests session) nil)
     (setq pi-session--all (delq session pi-session--all))
     (when (timerp (pi-session-timer session))
@@ -168,17 +253,37 @@ OPTIONS is a plist for the module, for instance (:model \"replay:FILE\")."
   "End all sessions."
   (mapc #'pi-session-end (copy-sequence pi-session--all)))
 
-(defun pi-session-send (session text &optional delivery)
-  "Send TEXT to SESSION.
-While the agent works DELIVERY decides: `steer' comes before the next
-request to the model, `follow-up' (the default) when the work is done."
-  (pi-module--prompt (pi-session--agent session) (pi-session--bytes text)
-                     (or delivery 'follow-up)))
-
 (defun pi-session--agent (session)
   "The agent of SESSION, or an error."
   (or (and session (pi-session-agent session))
       (user-error "This conversation has ended")))
+
+(defun pi-session-send (session text &optional delivery images)
+  "Send TEXT to SESSION.
+While the agent works DELIVERY decides: `steer' comes before the next
+request to the model, `follow-up' (the default) when the work is done.
+IMAGES is a list of (TYPE . BASE64)."
+  (pi-module--prompt (pi-session--agent session) (or delivery 'follow-up)
+                     (pi-session--fields
+                      (list :text text
+                            :images (mapcan (lambda (image)
+                                              (list (car image) (cdr image)))
+                                            (copy-sequence images))))))
+
+(defun pi-session-command (session name &rest fields)
+  "Let SESSION's agent do what NAME and FIELDS, a plist, say.
+See `pi-module--command' for what there is."
+  (pi-module--command (pi-session--agent session) name (pi-session--fields fields)))
+
+(defun pi-session-info (session name)
+  "What SESSION's agent says about NAME, see `pi-module--info'."
+  (let ((bytes (pi-module--info (pi-session--agent session) name)))
+    (and bytes (decode-coding-string bytes 'utf-8-unix))))
+
+(defun pi-session-abort (&optional session)
+  "Stop what the agent of SESSION does; the conversation stays."
+  (interactive)
+  (pi-module--abort (pi-session--agent (or session pi-session--current))))
 
 ;;; Draining
 
@@ -197,39 +302,13 @@ request to the model, `follow-up' (the default) when the work is done."
     (pcase-let ((`(,state . ,items)
                  (pi-module--drain (pi-session-agent session) pi-session--bytes
                                    pi-session--milliseconds)))
-      (pi-session--draw session (seq-filter #'stringp items))
       (dolist (item items)
-        (unless (stringp item)
+        (if (stringp item)
+            (pi-session--event session (pi-session--parse item))
           (pi-session--request session item)))
       (pi-session--serve session)
       (when (eq state 'more)
         (pi-session--later session 0)))))
-
-(defun pi-session--request (session item)
-  "Note the request ITEM, or forget one that is withdrawn."
-  (setf (pi-session-requests session)
-        (if (eq (car item) 'withdraw)
-            (cl-remove (cadr item) (pi-session-requests session) :key #'cadr)
-          (append (pi-session-requests session) (list item)))))
-
-(defvar pi-session--serving nil
-  "Non-nil while a request is served; hooks that run then may wait, too.")
-
-(defun pi-session--serve (session)
-  "Serve the requests of SESSION for buffers.
-Not while a command waits for something, or another request is served: a
-buffer may be in the middle of being saved."
-  (if (and (or this-command pi-session--serving) (pi-session-requests session))
-      (pi-session--later session pi-session--defer-seconds)
-    (while (pi-session-requests session)
-      (pcase-let* ((`(,op ,id ,path ,version ,changes)
-                    (pop (pi-session-requests session)))
-                   (`(,status . ,fields)
-                    (let ((pi-session--serving t))
-                      (pi-buffer-serve op path version changes))))
-        (when (pi-session-agent session)
-          (pi-module--answer-host (pi-session-agent session) id status
-                                  (or fields [])))))))
 
 (defun pi-session--parse (json)
   "The event in the unibyte string JSON as a plist."
@@ -237,223 +316,170 @@ buffer may be in the middle of being saved."
                      :object-type 'plist :array-type 'list
                      :null-object nil :false-object nil))
 
-(defun pi-session--draw (session events)
-  "Show EVENTS, JSON texts, in the buffer of SESSION."
-  (when (and events (buffer-live-p (pi-session-buffer session)))
-    (with-current-buffer (pi-session-buffer session)
-      (let ((followers (pi-session--followers))
-            (inhibit-read-only t)
-            (inhibit-modification-hooks t))
-        (save-excursion
-          (dolist (json events)
-            (condition-case err
-                (pi-session--event session (pi-session--parse json))
-              (error
-               (pi-session--insert session 'meta (error-message-string err)
-                                   'pi-error)))))
-        (dolist (window followers)
-          (if (windowp window)
-              (set-window-point window (point-max))
-            (goto-char (point-max))))))))
+;;; Events
 
-(defun pi-session--followers ()
-  "The windows that show the end of the current buffer, and t if point is there."
-  (append (and (eobp) (list t))
-          (seq-filter (lambda (window) (= (window-point window) (point-max)))
-                      (get-buffer-window-list nil nil t))))
+(defvar pi-session--handlers (make-hash-table :test #'equal)
+  "Type of event -> functions of session and event, in the order of their calls.")
 
-;;; Drawing
-
-(defun pi-session--insert (session kind text &optional face)
-  "Append TEXT in FACE; KIND tells a continuation from something new."
-  (goto-char (point-max))
-  (unless (or (eq kind (pi-session-kind session)) (bobp))
-    (unless (bolp) (insert "\n"))
-    (insert "\n"))
-  (setf (pi-session-kind session) kind)
-  (insert (if face (propertize text 'face face) text)))
-
-(defun pi-session--line (session text face)
-  "Append TEXT as something of its own."
-  (setf (pi-session-kind session) nil)
-  (pi-session--insert session 'line text face))
+(defun pi-session-on (type function)
+  "Call FUNCTION with the session and each event of TYPE, a string.
+Those that came first are called first; the same function once."
+  (let ((functions (gethash type pi-session--handlers)))
+    (unless (member function functions)
+      (puthash type (append functions (list function)) pi-session--handlers))))
 
 (defun pi-session--event (session event)
-  "Show EVENT, a plist, in the current buffer."
-  (pcase (plist-get event :type)
-    ("agent_start" (setf (pi-session-running session) t))
-    ("agent_end" (setf (pi-session-running session) nil
-                       (pi-session-kind session) nil))
-    ("message_update" (pi-session--delta session (plist-get event :assistantMessageEvent)))
-    ("message_end" (pi-session--message session (plist-get event :message)))
-    ("tool_execution_start" (pi-session--call-start session event))
-    ("tool_execution_update" (pi-session--call-output session event))
-    ("tool_execution_end" (pi-session--call-end session event))
-    ("file_changed" (pi-session--file-changed event))
-    ("permission_request" (pi-session--question session event))
-    ("permission_end" (pi-session--question-end session event))
-    ("auto_retry_start" (pi-session--line session (plist-get event :message) 'pi-meta))
-    ("notice" (pi-session--line session (plist-get event :message)
-                                (if (equal (plist-get event :level) "error")
-                                    'pi-error 'pi-meta)))))
+  "Tell everybody about EVENT of SESSION."
+  (dolist (function (gethash (plist-get event :type) pi-session--handlers))
+    (pi-session--guard function session event))
+  (run-hook-wrapped 'pi-session-event-functions #'pi-session--guard session event))
 
-(defun pi-session--delta (session event)
-  "Show a piece of the model's answer."
-  (pcase (plist-get event :type)
-    ("text_delta" (pi-session--insert session 'text (plist-get event :delta)))
-    ("thinking_delta" (pi-session--insert session 'thinking (plist-get event :delta)
-                                          'pi-thinking))
-    ;; Two blocks of one kind are two paragraphs.
-    ((or "text_end" "thinking_end") (setf (pi-session-kind session) nil))))
+(defun pi-session--guard (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS; what goes wrong is written down.
+Return nil, so that hooks go on."
+  (condition-case err
+      (if debug-on-error
+          (let ((debug-on-signal nil)) (apply function arguments))
+        (apply function arguments))
+    (error (pi-session-log "%s: %s" function (error-message-string err))))
+  nil)
 
-(defun pi-session--message (session message)
-  "Show what of a finished MESSAGE has not been seen in pieces."
-  (pcase (plist-get message :role)
-    ("user" (pi-session--line session (pi-session--text (plist-get message :content))
-                              'pi-user))
-    ("assistant" (when (plist-get message :errorMessage)
-                   (pi-session--line session (plist-get message :errorMessage)
-                                     'pi-error)))))
+(defun pi-session-log (format &rest arguments)
+  "Write a line made of FORMAT and ARGUMENTS into the log, a hidden buffer."
+  (with-current-buffer (get-buffer-create " *pi-log*")
+    (goto-char (point-max))
+    (insert (format-time-string "%F %T ") (apply #'format format arguments) "\n")
+    (when (> (buffer-size) 200000)
+      (delete-region (point-min) (- (point-max) 100000)))))
 
-(defun pi-session--call-start (session event)
-  "Show the title of a tool call; its output will come behind it."
-  (pi-session--line session (or (plist-get event :title) (plist-get event :toolName))
-                    'pi-tool)
+(defun pi-session--run-hook (session hook &rest arguments)
+  "Run HOOK with ARGUMENTS in the transcript of SESSION, whatever its functions do."
+  (when (buffer-live-p (pi-session-buffer session))
+    (with-current-buffer (pi-session-buffer session)
+      (apply #'run-hook-wrapped hook #'pi-session--guard arguments))))
+
+(defun pi-session--on-start (session _event)
+  "SESSION's agent begins to work."
+  (setf (pi-session-running session) t
+        (pi-session-since session) (float-time)
+        (pi-session-changed session) nil)
+  (pi-session--run-hook session 'pi-turn-start-hook))
+
+(defun pi-session--on-end (session _event)
+  "SESSION's agent has done its work."
+  (setf (pi-session-running session) nil)
+  (clrhash (pi-session-calls session))
+  (pi-session--run-hook session 'pi-turn-end-functions session
+                        (pi-session-usage session)
+                        (reverse (pi-session-changed session))))
+
+(defun pi-session--on-message (session event)
+  "Count what the message of EVENT cost SESSION."
+  (let* ((message (plist-get event :message))
+         (usage (plist-get message :usage))
+         (cost (plist-get usage :cost)))
+    (when (and usage (not (member (plist-get message :stopReason) '("error" "aborted"))))
+      (setf (pi-session-usage session) usage))
+    (cl-incf (pi-session-cost session)
+             (or (and (numberp cost) cost) (plist-get cost :total) 0))))
+
+(defun pi-session--on-model (session event)
+  "Note the model of SESSION that EVENT tells."
+  (setf (pi-session-model session) (plist-get event :model))
+  (when (plist-get event :thinkingLevel)
+    (setf (pi-session-thinking session) (plist-get event :thinkingLevel))))
+
+(defun pi-session--on-call (session event)
+  "A call of SESSION starts."
   (puthash (plist-get event :toolCallId)
-           (pi-session--place-make :begin (copy-marker (point))
-                                   :end (copy-marker (point))
-                                   :pending "\n")
-           (pi-session-calls session)))
+           (list :tool (plist-get event :toolName) :since (float-time))
+           (pi-session-calls session))
+  (pi-session--run-hook session 'pi-tool-start-functions session event))
 
-(defun pi-session--tail (text)
-  "The last lines of TEXT, as many as are shown."
-  (let ((lines (1+ pi-output-lines))
-        (at (length text)))
-    (while (and at (> lines 0))
-      (setq at (cl-position ?\n text :end at :from-end t)
-            lines (1- lines)))
-    (if at (substring text at) text)))
+(defun pi-session--on-call-end (session event)
+  "A call of SESSION ended."
+  (remhash (plist-get event :toolCallId) (pi-session-calls session))
+  (pi-session--run-hook session 'pi-tool-end-functions session event))
 
-(defun pi-session--add-output (place text)
-  "Add TEXT to the output at PLACE and leave its last lines.
-Lines that are too long are cut.  The last line end is held back, so that
-what follows need not know whether there was one."
-  (let* ((all (concat (pi-session--place-pending place) text))
-         (ended (string-suffix-p "\n" all))
-         (begin (pi-session--place-begin place)))
-    (setf (pi-session--place-pending place) (if ended "\n" ""))
-    (goto-char (pi-session--place-end place))
-    (insert (pi-session--tail (if ended (substring all 0 -1) all)))
-    (set-marker (pi-session--place-end place) (point))
-    (save-restriction
-      (narrow-to-region begin (point))
-      (forward-line (- 1 pi-output-lines))
-      (unless (bobp)
-        (delete-region (1+ (point-min)) (point)))
-      (while (not (eobp))
-        (move-to-column pi-output-columns)
-        (delete-region (point) (line-end-position))
-        (forward-line 1)))))
-
-(defun pi-session--call-output (session event)
-  "Show new output of a tool call."
-  (let ((place (gethash (plist-get event :toolCallId) (pi-session-calls session))))
-    (when place
-      (pi-session--add-output place (plist-get event :delta)))))
-
-(defun pi-session--text (blocks)
-  "The text in BLOCKS, the content of a message or result."
-  (mapconcat (lambda (block) (or (plist-get block :text) "")) blocks ""))
-
-(defun pi-session--call-end (session event)
-  "Show how a tool call ended: of a failure what the model is told."
-  (let ((place (gethash (plist-get event :toolCallId) (pi-session-calls session))))
-    (when (and place (plist-get event :isError))
-      (delete-region (pi-session--place-begin place) (pi-session--place-end place))
-      (setf (pi-session--place-pending place) "\n")
-      (pi-session--add-output
-       place (pi-session--text (plist-get (plist-get event :result) :content)))
-      (goto-char (pi-session--place-begin place))
-      (insert (propertize " failed" 'face 'pi-error)))
-    (remhash (plist-get event :toolCallId) (pi-session-calls session))))
-
-(defun pi-session--file-changed (event)
+(defun pi-session--on-file (session event)
   "Read a file again that was changed on disk and that a buffer visits."
-  (unless (plist-get event :inEditor)
-    (let ((buffer (pi-buffer-visiting (plist-get event :path))))
-      (when buffer
-        (pi-buffer-refresh buffer)))))
+  (let ((path (plist-get event :path)))
+    (cl-pushnew path (pi-session-changed session) :test #'equal)
+    (unless (plist-get event :inEditor)
+      (let ((buffer (pi-buffer-visiting path)))
+        (when buffer
+          (pi-buffer-refresh buffer))))))
 
-;;; Questions
+(pi-session-on "agent_start" #'pi-session--on-start)
+(pi-session-on "agent_end" #'pi-session--on-end)
+(pi-session-on "message_end" #'pi-session--on-message)
+(pi-session-on "model_changed" #'pi-session--on-model)
+(pi-session-on "thinking_level_changed"
+               (lambda (session event)
+                 (setf (pi-session-thinking session) (plist-get event :level))))
+(pi-session-on "queue_update"
+               (lambda (session event)
+                 (setf (pi-session-queue session)
+                       (append (plist-get event :steering)
+                               (plist-get event :followUp)))))
+(pi-session-on "tool_execution_start" #'pi-session--on-call)
+(pi-session-on "tool_execution_end" #'pi-session--on-call-end)
+(pi-session-on "file_changed" #'pi-session--on-file)
 
-(defun pi-session--question (session event)
-  "Show a question; it is answered by keys, whenever the user likes."
-  (setf (pi-session-questions session)
-        (append (pi-session-questions session) (list (plist-get event :id))))
-  (pi-session--line session
-                    (format "May %s go on?  %s\ny once, ! always (%s), N no"
-                            (plist-get event :toolName)
-                            (or (plist-get event :command) (plist-get event :path) "")
-                            (plist-get event :sessionMeans))
-                    'pi-question))
+;;; Requests
 
-(defun pi-session--question-end (session event)
-  "A question was answered, or nobody waits for the answer any more."
-  (setf (pi-session-questions session)
-        (delete (plist-get event :id) (pi-session-questions session)))
-  (pi-session--line session (plist-get event :outcome) 'pi-meta))
+(defun pi-session--request (session item)
+  "Note the request ITEM of SESSION, or forget one that is withdrawn."
+  (if (not (eq (car item) 'withdraw))
+      (setf (pi-session-requests session)
+            (append (pi-session-requests session) (list item)))
+    (setf (pi-session-requests session)
+          (cl-remove (cadr item) (pi-session-requests session) :key #'cadr))
+    (run-hook-wrapped 'pi-session-withdraw-functions #'pi-session--guard
+                      session (cadr item))))
 
-(defun pi-session--answer (answer)
-  "Give ANSWER to the oldest question of the current buffer."
-  (let* ((session pi-session--current)
-         (agent (pi-session--agent session))
-         (id (or (car (pi-session-questions session))
-                 (user-error "Nothing is asked"))))
-    (pi-module--answer-permission agent (pi-session--bytes id) answer)))
+(defvar pi-session--serving nil
+  "Non-nil while a request is served; hooks that run then may wait, too.")
 
-(defun pi-session-allow ()
-  "Allow what the oldest question asks, this once."
-  (interactive)
-  (pi-session--answer 'once))
+(defun pi-session-answer (session id status &optional fields)
+  "Answer request ID of SESSION with STATUS and FIELDS.
+FIELDS, a list or vector, is for `pi-module--answer-host'.
+An answer that nobody waits for does nothing."
+  (when (pi-session-agent session)
+    (pi-module--answer-host (pi-session-agent session) id status
+                            (pi-session--fields fields))))
 
-(defun pi-session-always ()
-  "Allow what the oldest question asks for the rest of the session."
-  (interactive)
-  (pi-session--answer 'session))
+(defun pi-session--serve (session)
+  "Serve the requests of SESSION.
+Not while a command waits for something, or another request is served: a
+buffer may be in the middle of being saved."
+  (if (and (or this-command pi-session--serving) (pi-session-requests session))
+      (pi-session--later session pi-session--defer-seconds)
+    (while (pi-session-requests session)
+      (let* ((item (pop (pi-session-requests session)))
+             (answer (condition-case err
+                         (let ((pi-session--serving t))
+                           (pi-session--serve-one session item))
+                       (error (list 'io :message (pi-session--bytes
+                                                  (error-message-string err)))))))
+        (when answer
+          (pi-session-answer session (cadr item) (car answer) (cdr answer)))))))
 
-(defun pi-session-deny ()
-  "Do not allow what the oldest question asks."
-  (interactive)
-  (pi-session--answer 'deny))
-
-(defun pi-session-abort ()
-  "Stop what the agent of this buffer does; the conversation stays."
-  (interactive)
-  (pi-module--abort (pi-session--agent pi-session--current)))
-
-;;; The mode
-
-(defvar pi-session-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "y") #'pi-session-allow)
-    (define-key map (kbd "!") #'pi-session-always)
-    (define-key map (kbd "N") #'pi-session-deny)
-    (define-key map (kbd "C-c C-k") #'pi-session-abort)
-    map)
-  "Keys of `pi-session-mode'.")
-
-(define-derived-mode pi-session-mode special-mode "Pi"
-  "The conversation with an agent.
-\\{pi-session-mode-map}"
-  (buffer-disable-undo)
-  (setq bidi-paragraph-direction 'left-to-right)
-  (setq-local bidi-inhibit-bpa t)
-  (add-hook 'kill-buffer-hook #'pi-session--buffer-killed nil t))
-
-(defun pi-session--buffer-killed ()
-  "End the session of a buffer that is killed."
-  (when pi-session--current
-    (pi-session-end pi-session--current)))
+(defun pi-session--serve-one (session item)
+  "The answer (STATUS . FIELDS) to ITEM of SESSION; nil if it comes later."
+  (pcase-let ((`(,op ,id ,path ,version ,changes ,tool ,arguments) item))
+    (let ((text (and arguments (decode-coding-string arguments 'utf-8-unix)))
+          (directory (decode-coding-string path (or file-name-coding-system 'utf-8-unix))))
+      (pcase op
+        ('call-tool
+         (if (fboundp 'pi-tool-serve)
+             (pi-tool-serve session id tool text directory)
+           (list 'io :message "this Emacs has no such tool")))
+        ('before-command
+         (if (fboundp 'pi-save-before-command)
+             (pi-save-before-command session id text directory)
+           (list 'not-open)))
+        (_ (pi-buffer-serve op path version changes))))))
 
 (provide 'pi-session)
 ;;; pi-session.el ends here
