@@ -6,20 +6,23 @@ PREFIX ?= /usr/local
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 JOBS := $(shell nproc)
 
-.PHONY: all demo test install lint bench asan tsan fuzz clean help
+.PHONY: all program demo test install lint bench asan tsan fuzz clean help
 
-all:
+all: program
+	@cmake --build --preset release --target grammars
+
+program:
 	@.ci/packages build
 	@cmake --preset release
 	@cmake --build --preset release
 
-demo: all
+demo: program
 	@PI=build/release/cli/pi cli/demo/run
 
 test:
 	@.ci/packages test
 	@cmake --preset dev
-	@cmake --build --preset dev
+	@cmake --build --preset dev --target all grammars
 	@ctest --preset dev -j $(JOBS)
 
 install: all
@@ -40,7 +43,7 @@ bench: all
 asan tsan fuzz:
 	@.ci/packages test
 	@cmake --preset $@
-	@cmake --build --preset $@
+	@cmake --build --preset $@ --target all grammars
 	@ctest --preset $@ -j $(JOBS)
 
 clean:

@@ -16,7 +16,7 @@
 
 // The folder of the file this code was loaded from. For the main program dladdr gives
 // argv[0], which may be a bare name, so there the kernel is asked.
-static char *own_folder(void)
+char *program_folder(void)
 {
     Dl_info info;
     char path[PATH_MAX];
@@ -37,7 +37,7 @@ enum pi_status program_find(char **out, const char *name, struct pi_error *err)
 {
     static const char *const places[] = {"../libexec/pi/", "../../libexec/pi/",
                                          "../tools/"};
-    char *dir = own_folder();
+    char *dir = program_folder();
     struct buf tried = {0};
     *out = NULL;
     for (size_t i = 0; dir && i < sizeof places / sizeof *places && !*out; i++) {

@@ -11,6 +11,12 @@
 enum pi_status program_find(char **out, const char *name, struct pi_error *err) NODISCARD;
 
 /**
+ * The folder of the program or shared object that holds this code, links followed; caller
+ * frees. NULL when it cannot be found.
+ */
+char *program_folder(void) NODISCARD;
+
+/**
  * A random identifier that sorts by time: UUID version 7 with hyphens. out holds 37
  * bytes. Errors: PI_IO when the system has no random bytes.
  */
