@@ -1,8 +1,11 @@
 ;;; pi.el --- A coding agent  -*- lexical-binding: t; -*-
 
+;; Author: The pi authors
+;; Maintainer: The pi authors
+;; URL: https://pi.invalid/
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
-;; Keywords: tools, convenience
+;; Keywords: tools, convenience, processes
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
