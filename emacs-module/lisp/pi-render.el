@@ -379,7 +379,7 @@ NOTE is (WHERE . LINE) beside it, a button."
                       'line-prefix "  " 'help-echo "RET or o: the full output")))
 
 (defun pi-render-call-output (event)
-  "Draw new output of a call."
+  "Draw the new output of a call in EVENT."
   (let ((block (gethash (plist-get event :toolCallId)
                         (pi-render-view-calls pi-render--view))))
     (when block

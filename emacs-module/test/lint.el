@@ -37,6 +37,17 @@ Then end Emacs."
         (setq found (+ found (funcall check)))))
     (kill-emacs (if (= found 0) 0 1))))
 
+(defun lint-compile ()
+  "Check that all compiles without a warning."
+  (require 'bytecomp)
+  (let* ((target (make-temp-file "pi-elc" t))
+         (byte-compile-error-on-warn t)
+         (byte-compile-dest-file-function
+          (lambda (file)
+            (expand-file-name (concat (file-name-nondirectory file) "c") target))))
+    (add-hook 'kill-emacs-hook (lambda () (delete-directory target t)))
+    (lint--each (lambda () (if (byte-compile-file buffer-file-name) 0 1)))))
+
 (defun lint-checkdoc ()
   "Check the documentation."
   (require 'checkdoc)
@@ -68,7 +79,8 @@ Those of the module are left to pi-module-tests.el, which loads it."
   (let ((found 0))
     (advice-add 'check-declare-warn :override
                 (lambda (_file function where type &optional line)
-                  (unless (string-prefix-p "ext:pi-module" where)
+                  (unless (or (string-prefix-p "ext:pi-module" where)
+                              (equal type "file not found"))
                     (message "%s:%s: %s of %s: %s" (file-name-nondirectory buffer-file-name)
                              (or line 1) function where type)
                     (setq found (1+ found)))))

@@ -29,11 +29,8 @@ plant() {
 END
         printf '%s\n' "$@" "(provide 'pi)" ";;; pi.el ends here"
     } >"$lisp/pi.el"
-    case $check in
-    compile) set -- -l "$here/compile.el" ;;
-    *) set -- -l "$here/lint.el" -f "lint-$check" ;;
-    esac
-    "$emacs" -Q --batch -L "$lisp" "$@" "$lisp" >"$TMPDIR/output" 2>&1
+    "$emacs" -Q --batch -L "$lisp" -l "$here/lint.el" -f "lint-$check" "$lisp" \
+        >"$TMPDIR/output" 2>&1
 }
 
 expect() {
