@@ -168,7 +168,7 @@ the files that were changed."
             (push (if (equal name "PATH") (pi-session--path entry) entry) result)))))))
 
 (defun pi-session--path (entry)
-  "ENTRY of the environment, PATH=..., led by what only the variable `exec-path' has."
+  "ENTRY of the environment, PATH=..., led by the rest of variable `exec-path'."
   (let* ((old (parse-colon-path (substring entry 5)))
          (more (seq-filter (lambda (directory)
                              (and directory
