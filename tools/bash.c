@@ -147,6 +147,17 @@ static enum pi_status prepare(struct run *run, struct tool_call *call,
     return status;
 }
 
+// What is in the editor's buffers may have to be on disk first.
+static enum pi_status tell_editor(const struct run *run, struct pi_error *err)
+{
+    struct host *host = run->call->context->host;
+    if (!host || !host->ops->before_command) {
+        return PI_OK;
+    }
+    return host->ops->before_command(host, run->cwd, run->command, run->call->cancel,
+                                     err);
+}
+
 static enum pi_status check_guard(const struct tool_context *context,
                                   struct pi_error *err)
 {
@@ -287,6 +298,9 @@ static enum pi_status execute(struct tool_result *result, struct tool_call *call
 {
     struct run run = {0};
     enum pi_status status = prepare(&run, call, err);
+    if (status == PI_OK) {
+        status = tell_editor(&run, err);
+    }
     if (status == PI_OK) {
         status = run_command(&run, err);
     }

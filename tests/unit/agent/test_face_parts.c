@@ -436,6 +436,23 @@ static void the_transcript_brings_the_newest_messages(void **state)
     face_finish(&b.face);
 }
 
+static void the_face_hears_of_a_command_before_it_runs(void **state)
+{
+    (void)state;
+    struct bed b = {
+        .host = {.answers = {FAKE_OK, FAKE_NOT_OPEN, FAKE_CONFLICT}, .answers_len = 3}};
+    size_t at = 0;
+    start(&b, NULL);
+    for (int i = 0; i < 3; i++) {
+        call(&b, "bash", "{\"command\":\"echo ran\"}");
+        const struct json *end = next(&b, "tool_execution_end", &at);
+        assert_string_equal(b.host.called, "command(echo ran)");
+        assert_int_equal(json_get_bool(end, "isError", false), i == 2);
+        assert_non_null(strstr(text_of(end), i == 2 ? "fake editor says no" : "ran"));
+    }
+    face_finish(&b.face);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +470,7 @@ int main(void)
         cmocka_unit_test(reviews_can_be_switched_off),
         cmocka_unit_test(a_note_comes_with_the_next_request),
         cmocka_unit_test(the_transcript_brings_the_newest_messages),
+        cmocka_unit_test(the_face_hears_of_a_command_before_it_runs),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
