@@ -96,7 +96,7 @@ static bool follow(struct pi_agent *a, struct cancel *cancel, struct llm_stream 
         if (event.type == LLM_START) {
             shown = true;
             hide_keys(a, stream->message); // what failed at once has its error already
-            agent_emit(a, event_message(PI_EVENT_MESSAGE_START, stream->message));
+            agent_emit(a, event_message_start(stream->message));
         } else {
             agent_emit(a, event_update(&event, stream->message));
         }
@@ -168,15 +168,15 @@ static enum pi_status open_stream(struct llm_stream **out, struct pi_agent *a,
     return status;
 }
 
-static void show_end(struct pi_agent *a, const struct message *answer, bool shown)
+static void show_end(struct pi_agent *a, struct message *answer, bool shown)
 {
     log_line(a->log, "answer ends: %s%s%s", stop_reason_name(answer->stop_reason),
              answer->error_message ? ", " : "",
              answer->error_message ? answer->error_message : "");
     if (!shown) {
-        agent_emit(a, event_message(PI_EVENT_MESSAGE_START, answer));
+        agent_emit(a, event_message_start(answer));
     }
-    agent_emit(a, event_message(PI_EVENT_MESSAGE_END, answer));
+    agent_emit(a, event_message_end(answer));
 }
 
 struct message *ask_model(struct pi_agent *a, struct cancel *cancel,

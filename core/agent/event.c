@@ -48,6 +48,10 @@ void event_destroy(struct pi_event *e)
         return;
     }
     json_destroy(e->body);
+    for (size_t i = 0; i < e->messages_len; i++) {
+        message_destroy(e->messages[i]);
+    }
+    free(e->messages);
     free(e->call_id);
     free(e->call_name);
     buf_finish(&e->text);
@@ -112,9 +116,47 @@ static struct pi_event *with_text(struct pi_event *e, struct sv text)
     return e;
 }
 
-struct pi_event *event_message(enum pi_event_type type, const struct message *message)
+struct pi_event *event_message_start(const struct message *message)
 {
-    return with(event_plain(type), "message", message_json(message));
+    return with(event_plain(PI_EVENT_MESSAGE_START), "message", message_json(message));
+}
+
+// An event that shares `first`, unless that is NULL, and more messages.
+static struct pi_event *sharing(enum pi_event_type type, struct message *first,
+                                struct message *const *more, size_t len)
+{
+    struct pi_event *e = event_plain(type);
+    if (!e) {
+        return NULL;
+    }
+    e->messages = calloc(len + 1, sizeof *e->messages);
+    if (!e->messages) {
+        event_destroy(e);
+        return NULL;
+    }
+    if (first) {
+        e->messages[e->messages_len++] = message_share(first);
+    }
+    for (size_t i = 0; i < len; i++) {
+        e->messages[e->messages_len++] = message_share(more[i]);
+    }
+    return e;
+}
+
+struct pi_event *event_message_end(struct message *message)
+{
+    return sharing(PI_EVENT_MESSAGE_END, message, NULL, 0);
+}
+
+struct pi_event *event_turn_end(struct message *answer, struct message *const *results,
+                                size_t len)
+{
+    return sharing(PI_EVENT_TURN_END, answer, results, len);
+}
+
+struct pi_event *event_agent_end(struct message *const *messages, size_t len)
+{
+    return sharing(PI_EVENT_AGENT_END, NULL, messages, len);
 }
 
 static enum pi_delta delta_of(enum llm_event_type type)
@@ -200,18 +242,6 @@ struct pi_event *event_tool_end(const struct tool_call *call,
     }
     struct pi_event *e = with(tool_event(PI_EVENT_TOOL_END, call), "result", inner);
     return with(e, "isError", json_new_bool(result->is_error));
-}
-
-struct pi_event *event_turn_end(const struct message *message, struct json *results)
-{
-    struct pi_event *e =
-        with(event_plain(PI_EVENT_TURN_END), "message", message_json(message));
-    return with(e, "toolResults", results);
-}
-
-struct pi_event *event_agent_end(struct json *messages)
-{
-    return with(event_plain(PI_EVENT_AGENT_END), "messages", messages);
 }
 
 struct pi_event *event_queue(struct json *steering, struct json *follow_up,
@@ -434,6 +464,47 @@ static void write_output(struct pi_event *e)
     buf_adds(b, "}");
 }
 
+static bool add_list(struct json *body, const char *key, struct message *const *messages,
+                     size_t len)
+{
+    struct json *list = json_new_array();
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < len; i++) {
+        ok = json_push(list, message_json(messages[i]));
+    }
+    if (!ok) {
+        json_destroy(list);
+        return false;
+    }
+    return json_set(body, key, list);
+}
+
+// Texts may be long, so a tree of them lives only as long as it takes to print it.
+static bool add_messages(struct pi_event *e)
+{
+    struct message *const *m = e->messages;
+    if (!m) {
+        return true;
+    }
+    if (e->type == PI_EVENT_AGENT_END) {
+        return add_list(e->body, "messages", m, e->messages_len);
+    }
+    return json_set(e->body, "message", message_json(m[0])) &&
+           (e->type == PI_EVENT_MESSAGE_END ||
+            add_list(e->body, "toolResults", m + 1, e->messages_len - 1));
+}
+
+static void write_control(struct pi_event *e)
+{
+    if (add_messages(e)) {
+        json_write(&e->json, e->body);
+    } else {
+        e->json.failed = true;
+    }
+    json_destroy(e->body); // a long answer need not be held twice
+    e->body = NULL;
+}
+
 enum pi_event_type pi_event_type(const pi_event *event)
 {
     return event->type;
@@ -444,7 +515,7 @@ const char *pi_event_json(const pi_event *event, size_t *len)
     // The face sees a constant event; its JSON form is a cache that only the face's
     // thread fills.
     struct pi_event *e = (struct pi_event *)(uintptr_t)event;
-    if (e->json.len == 0) {
+    if (e->json.len == 0 && buf_ok(&e->json)) {
         switch (e->event_class) {
         case EVENT_DELTA:
             write_delta(e);
@@ -453,9 +524,7 @@ const char *pi_event_json(const pi_event *event, size_t *len)
             write_output(e);
             break;
         case EVENT_CONTROL:
-            json_write(&e->json, e->body);
-            json_destroy(e->body); // a long answer need not be held twice
-            e->body = NULL;
+            write_control(e);
             break;
         }
     }

@@ -29,7 +29,11 @@ struct pi_event {
     struct pi_event *next; // for the mailbox
     enum pi_event_type type;
     enum event_class event_class;
-    struct json *body; // control events: the whole object
+    struct json *body; // control events: the whole object, or all but the messages
+
+    // message_end: the message; turn_end: the answer and the results; agent_end: all.
+    struct message **messages;
+    size_t messages_len;
 
     // Deltas and output.
     enum pi_delta delta;
@@ -47,8 +51,15 @@ void event_destroy(struct pi_event *e); // accepts NULL
 /** An event with nothing but its type. */
 struct pi_event *event_plain(enum pi_event_type type);
 
-/** message_start and message_end. */
-struct pi_event *event_message(enum pi_event_type type, const struct message *message);
+/** Of a message that may still grow. */
+struct pi_event *event_message_start(const struct message *message);
+
+/** These share the messages, which are constant from now on. results: those of the turn.
+ */
+struct pi_event *event_message_end(struct message *message);
+struct pi_event *event_turn_end(struct message *answer, struct message *const *results,
+                                size_t len);
+struct pi_event *event_agent_end(struct message *const *messages, size_t len);
 
 /** message_update. The finished call stands in toolcall_end. */
 struct pi_event *event_update(const struct llm_event *event,
@@ -58,10 +69,6 @@ struct pi_event *event_tool_start(const struct tool_call *call, const char *titl
 struct pi_event *event_tool_output(const struct tool_call *call, struct sv text);
 struct pi_event *event_tool_end(const struct tool_call *call,
                                 const struct tool_result *result);
-
-/** turn_end and agent_end: messages is taken over. */
-struct pi_event *event_turn_end(const struct message *message, struct json *results);
-struct pi_event *event_agent_end(struct json *messages);
 
 /** queue_update; the arrays are taken over; dropped may be NULL. */
 struct pi_event *event_queue(struct json *steering, struct json *follow_up,

@@ -43,8 +43,8 @@ static bool append(struct loop *l, struct message *m)
         return false;
     }
     record(l->agent);
-    agent_emit(l->agent, event_message(PI_EVENT_MESSAGE_START, m));
-    agent_emit(l->agent, event_message(PI_EVENT_MESSAGE_END, m));
+    agent_emit(l->agent, event_message_start(m));
+    agent_emit(l->agent, event_message_end(m));
     return true;
 }
 
@@ -242,22 +242,6 @@ static void refuse_calls(struct loop *l, const struct message *answer)
 
 /* -- turns -- */
 
-static struct json *messages_json(struct loop *l, size_t from, bool results_only)
-{
-    struct json *list = json_new_array();
-    for (size_t i = from; list && i < transcript(l)->len; i++) {
-        const struct message *m = transcript(l)->items[i];
-        if (results_only && m->role != ROLE_TOOL_RESULT) {
-            continue;
-        }
-        if (!json_push(list, message_json(m))) {
-            json_destroy(list);
-            list = NULL;
-        }
-    }
-    return list;
-}
-
 // One turn: an answer and its calls. True: the model has not stopped yet.
 static bool turn(struct loop *l)
 {
@@ -276,7 +260,8 @@ static bool turn(struct loop *l)
         go_on = run_calls(l, answer);
     }
     record_sync(l->agent);
-    agent_emit(l->agent, event_turn_end(answer, messages_json(l, results, true)));
+    agent_emit(l->agent, event_turn_end(answer, transcript(l)->items + results,
+                                        transcript(l)->len - results));
     l->retry = ask_again(l->agent, l->cancel, answer, &outcome.failure, &l->retries);
     return go_on || l->retry;
 }
@@ -363,7 +348,8 @@ void loop_run(struct pi_agent *a)
         agent_pump(a, 0);
         go_on = next_turn(&l, go_on);
     }
-    agent_emit(a, event_agent_end(messages_json(&l, l.first, false)));
+    agent_emit(a, event_agent_end(transcript(&l)->items + l.first,
+                                  transcript(&l)->len - l.first));
     queue_finish(&l.pending);
     cancel_unref(l.cancel);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,8 +74,10 @@ enum stop_reason { STOP_STOP, STOP_LENGTH, STOP_TOOL_USE, STOP_ERROR, STOP_ABORT
 
 const char *stop_reason_name(enum stop_reason reason);
 
-/** A message of the transcript. */
+/** A message of the transcript: constant once it is there, so that events may share it.
+ */
 struct message {
+    atomic_uint shares; // references besides the first one
     enum role role;
     struct content content;
     int64_t timestamp_ms;
@@ -93,6 +96,11 @@ struct message {
 
 /** A new message stamped with the time; NULL without memory. */
 struct message *message_create(enum role role);
+
+/** One more reference; any thread. */
+struct message *message_share(struct message *m);
+
+/** Drops a reference; the last one frees. Accepts NULL. */
 void message_destroy(struct message *m);
 
 /** The JSON form; NULL without memory. Incomplete arguments of a tool call appear as {}.

@@ -200,9 +200,15 @@ struct message *message_create(enum role role)
     return m;
 }
 
+struct message *message_share(struct message *m)
+{
+    atomic_fetch_add(&m->shares, 1);
+    return m;
+}
+
 void message_destroy(struct message *m)
 {
-    if (!m) {
+    if (!m || atomic_fetch_sub(&m->shares, 1) > 0) {
         return;
     }
     content_finish(&m->content);

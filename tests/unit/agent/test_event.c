@@ -98,16 +98,19 @@ static void the_brief_form_repeats_no_messages(void **state)
 {
     (void)state;
     size_t len;
-    struct pi_event *e = event_agent_end(json_new_array());
+    struct pi_event *e = event_agent_end(NULL, 0);
     assert_string_equal(pi_event_json(e, NULL),
                         "{\"type\":\"agent_end\",\"messages\":[]}");
     assert_string_equal(pi_event_brief_json(e, &len), "{\"type\":\"agent_end\"}");
     assert_int_equal(len, strlen("{\"type\":\"agent_end\"}"));
     event_destroy(e);
-    struct message m = {.role = ROLE_ASSISTANT};
-    e = event_turn_end(&m, json_new_array());
+    struct message *m = message_create(ROLE_ASSISTANT);
+    e = event_turn_end(m, NULL, 0);
+    message_destroy(m); // the event has a share of it
     assert_string_equal(pi_event_brief_json(e, &len), "{\"type\":\"turn_end\"}");
     assert_int_equal(len, strlen("{\"type\":\"turn_end\"}"));
+    assert_non_null(strstr(pi_event_json(e, NULL), "\"role\":\"assistant\""));
+    assert_non_null(strstr(pi_event_json(e, NULL), "\"toolResults\":[]"));
     event_destroy(e);
     e = event_notice("info", "hello");
     assert_string_equal(pi_event_brief_json(e, NULL), pi_event_json(e, NULL));
