@@ -73,6 +73,7 @@
   `(let* ((,directory (file-name-as-directory
                        (file-truename (make-temp-file "pi-tests" t))))
           (default-directory ,directory)
+          (this-command nil)            ; what undo sets would put requests off
           (pi-tests--events nil))
      (unwind-protect
          (progn ,@body)
