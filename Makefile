@@ -38,7 +38,10 @@ lint:
 bench: all
 	@.ci/packages test
 	@cmake --preset dev >/dev/null && cmake --build --preset dev --target pi-mock
-	@PI=build/release/cli/pi PI_MOCK=$(CURDIR)/build/dev/tests/pi-mock tests/bench/run
+	@export PI=build/release/cli/pi PI_MOCK=$(CURDIR)/build/dev/tests/pi-mock \
+	    PI_NVIM=$(CURDIR)/build/release/nvim-rpc/pi-nvim \
+	    PI_EMACS_MODULE=$$(ls $(CURDIR)/build/release/emacs-module/pi-module-*.so); \
+	    tests/bench/run; status=$$?; tests/bench/editors && exit $$status
 
 asan tsan fuzz:
 	@.ci/packages test
