@@ -85,6 +85,7 @@ The conversation itself keeps everything."
   id                                    ; toolCallId, or that of a question
   tool args title
   since                                 ; when a call started
+  line                                  ; where it changed its file first
   ;; Markers while a call runs: the place of its state, the end of the title, of the body.
   state body end
   tail)                                 ; the last lines of the output
@@ -276,7 +277,7 @@ Point goes along where it was at the end, and stays elsewhere."
                 :tool (plist-get event :toolName) :args (plist-get event :args)
                 :title (or (plist-get event :title) (plist-get event :toolName))
                 :since (float-time) :tail "")))
-    (pi-render-append block "* " 'pi-meta)
+    (pi-render-append block "* " 'pi-meta 'pi-call t)
     (pi-render-insert block (pi-render--one-line (pi-render-block-title block))
                       'pi-tool-name)
     (setf (pi-render-block-state block) (point-marker))
@@ -446,7 +447,9 @@ NOTE is (WHERE . LINE) beside it, a button."
   "Draw RESULT of the call BLOCK, which FAILED or not."
   (let* ((content (plist-get result :content))
          (text (concat (pi-render-text content) (pi-render--images content)))
-         (diff (plist-get (plist-get result :details) :diff)))
+         (details (plist-get result :details))
+         (diff (plist-get details :diff)))
+    (setf (pi-render-block-line block) (plist-get details :firstChangedLine))
     (cond ((and diff (not failed)) (pi-render--diff block diff))
           ((and (equal (pi-render-block-tool block) "write") (not failed))
            (pi-render--body block ""))
@@ -533,10 +536,6 @@ NOTE is (WHERE . LINE) beside it, a button."
                (lambda (event) (pi-render-remark (plist-get event :message))))
 (pi-render--on "notice" #'pi-render--notice)
 (pi-render--on "agent_end" (lambda (_) (pi-render--close) (pi-render-trim)))
-(pi-render--on "transcript"
-               (lambda (event)
-                 (pi-render-messages (plist-get event :messages)
-                                     (plist-get event :omitted))))
 
 (provide 'pi-render)
 ;;; pi-render.el ends here

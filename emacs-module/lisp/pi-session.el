@@ -22,6 +22,7 @@
 (require 'cl-lib)
 (require 'pi-buffer)
 (require 'pi-module)
+(require 'project)
 (require 'subr-x)
 
 (declare-function pi-module--create "ext:pi-module" (pipe options))
@@ -92,6 +93,8 @@ the files that were changed."
   buffer                                ; the transcript
   directory
   number                                ; among the sessions of its directory, from 1
+  title                                 ; the name that the user gave it
+  origin                                ; the buffer from which it was started
   running                               ; between agent_start and agent_end
   since                                 ; when that began
   model thinking                        ; plist of model_changed; a level
@@ -100,7 +103,7 @@ the files that were changed."
   queue                                 ; texts that wait to be sent
   changed                               ; files changed in this run, newest first
   calls                                 ; toolCallId -> plist of what runs
-  view                                  ; of pi-render.el
+  earlier                               ; t: all messages were asked for
   questions                             ; pi-question structs that wait, oldest first
   requests                              ; not served yet, oldest first
   timer)                                ; that will drain or serve
@@ -203,6 +206,12 @@ there" directory)))
       (setq number (1+ number)))
     number))
 
+(defun pi-session-directory-here ()
+  "The root of the current project, or the current directory."
+  (let ((project (project-current)))
+    (file-name-as-directory
+     (expand-file-name (if project (project-root project) default-directory)))))
+
 (defun pi-session-of (directory)
   "The sessions of DIRECTORY, newest first."
   (seq-filter (lambda (session) (equal (pi-session-directory session) directory))
@@ -285,6 +294,32 @@ See `pi-module--command' for what there is."
   (interactive)
   (pi-module--abort (pi-session--agent (or session pi-session--current))))
 
+;;; Calls of the user
+
+(defvar pi-session--own-calls (make-hash-table :test #'equal)
+  "Id of a call by Emacs -> the function that takes its end.")
+
+(defvar pi-session--last-call 0
+  "The number of the last call by Emacs.")
+
+(defun pi-session-call-tool (session tool arguments function)
+  "Let SESSION's agent run TOOL with ARGUMENTS, a plist, outside the conversation.
+FUNCTION is called with the session and the event tool_execution_end."
+  (let ((id (format "emacs-call-%d" (cl-incf pi-session--last-call))))
+    (pi-session-command session 'call-tool :id id :name tool
+                        :arguments (json-serialize arguments))
+    (puthash id function pi-session--own-calls)
+    id))
+
+(defun pi-session--own-event (session event)
+  "Whether EVENT of SESSION belongs to a call by Emacs; its end is handed on."
+  (let* ((id (plist-get event :toolCallId))
+         (function (and id (gethash id pi-session--own-calls))))
+    (when (and function (equal (plist-get event :type) "tool_execution_end"))
+      (remhash id pi-session--own-calls)
+      (pi-session--guard function session event))
+    function))
+
 ;;; Draining
 
 (defun pi-session--later (session seconds)
@@ -330,9 +365,10 @@ Those that came first are called first; the same function once."
 
 (defun pi-session--event (session event)
   "Tell everybody about EVENT of SESSION."
-  (dolist (function (gethash (plist-get event :type) pi-session--handlers))
-    (pi-session--guard function session event))
-  (run-hook-wrapped 'pi-session-event-functions #'pi-session--guard session event))
+  (unless (pi-session--own-event session event)
+    (dolist (function (gethash (plist-get event :type) pi-session--handlers))
+      (pi-session--guard function session event))
+    (run-hook-wrapped 'pi-session-event-functions #'pi-session--guard session event)))
 
 (defun pi-session--guard (function &rest arguments)
   "Call FUNCTION with ARGUMENTS; what goes wrong is written down.
