@@ -534,14 +534,42 @@ const char *pi_event_json(const pi_event *event, size_t *len)
     return buf_ok(&e->json) ? e->json.data : NULL;
 }
 
+static bool is_tool_result(const pi_event *e)
+{
+    if (e->messages_len == 1) {
+        return e->messages[0]->role == ROLE_TOOL_RESULT;
+    }
+    const char *role = json_get_str(json_get(e->body, "message"), "role");
+    return role && strcmp(role, "toolResult") == 0;
+}
+
+// What is left of an event whose messages the face has already, else NULL.
+static const char *brief(const pi_event *e)
+{
+    switch (e->type) {
+    case PI_EVENT_AGENT_END:
+        return "{\"type\":\"agent_end\"}";
+    case PI_EVENT_TURN_END:
+        return "{\"type\":\"turn_end\"}";
+    case PI_EVENT_MESSAGE_START:
+        return is_tool_result(e)
+                   ? "{\"type\":\"message_start\",\"message\":{\"role\":\"toolResult\"}}"
+                   : NULL;
+    case PI_EVENT_MESSAGE_END:
+        return is_tool_result(e)
+                   ? "{\"type\":\"message_end\",\"message\":{\"role\":\"toolResult\"}}"
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
+
 const char *pi_event_brief_json(const pi_event *event, size_t *len)
 {
-    static const char agent_end[] = "{\"type\":\"agent_end\"}";
-    static const char turn_end[] = "{\"type\":\"turn_end\"}";
-    if (event->type != PI_EVENT_AGENT_END && event->type != PI_EVENT_TURN_END) {
+    const char *json = brief(event);
+    if (!json) {
         return pi_event_json(event, len);
     }
-    const char *json = event->type == PI_EVENT_AGENT_END ? agent_end : turn_end;
     if (len) {
         *len = strlen(json);
     }

@@ -433,7 +433,8 @@ PI_API const char *pi_event_json(const pi_event *event, size_t *len);
 
 /**
  * As pi_event_json, without the messages that earlier events have brought: agent_end and
- * turn_end with their type alone. For faces that parse on the thread that draws.
+ * turn_end with their type alone, message_start and message_end of a tool's result with
+ * its role alone. For faces that parse on the thread that draws.
  */
 PI_API const char *pi_event_brief_json(const pi_event *event, size_t *len);
 

@@ -112,6 +112,24 @@ static void the_brief_form_repeats_no_messages(void **state)
     assert_non_null(strstr(pi_event_json(e, NULL), "\"role\":\"assistant\""));
     assert_non_null(strstr(pi_event_json(e, NULL), "\"toolResults\":[]"));
     event_destroy(e);
+    m = message_create(ROLE_TOOL_RESULT);
+    struct pi_event *start = event_message_start(m);
+    e = event_message_end(m);
+    message_destroy(m);
+    assert_string_equal(
+        pi_event_brief_json(start, NULL),
+        "{\"type\":\"message_start\",\"message\":{\"role\":\"toolResult\"}}");
+    assert_string_equal(
+        pi_event_brief_json(e, NULL),
+        "{\"type\":\"message_end\",\"message\":{\"role\":\"toolResult\"}}");
+    assert_non_null(strstr(pi_event_json(e, NULL), "\"content\":[]"));
+    event_destroy(start);
+    event_destroy(e);
+    m = message_create(ROLE_USER);
+    e = event_message_end(m);
+    message_destroy(m);
+    assert_string_equal(pi_event_brief_json(e, NULL), pi_event_json(e, NULL));
+    event_destroy(e);
     e = event_notice("info", "hello");
     assert_string_equal(pi_event_brief_json(e, NULL), pi_event_json(e, NULL));
     event_destroy(e);
