@@ -15,3 +15,15 @@ end, {
     return require('pi.command').complete(lead, line, pos)
   end,
 })
+
+-- Nothing is bound to keys but these names, e.g. `nmap <leader>p <Plug>(pi-toggle)`.
+local function plug(name, command, desc)
+  vim.keymap.set('n', ('<Plug>(pi-%s)'):format(name), ('<Cmd>Pi %s<CR>'):format(command), { desc = desc })
+end
+plug('toggle', 'toggle', 'pi: show or hide the conversation')
+plug('ask', 'ask', 'pi: write a question')
+plug('abort', 'abort', 'pi: stop the model and its tools')
+plug('allow', 'allow', 'pi: answer a question with yes')
+plug('always', 'always', 'pi: answer a question with yes, for this session')
+plug('deny', 'deny', 'pi: answer a question with no')
+vim.keymap.set('x', '<Plug>(pi-ask)', ":Pi ask<CR>", { silent = true, desc = 'pi: write a question about these lines' })

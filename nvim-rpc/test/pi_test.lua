@@ -28,7 +28,7 @@ local function equal(got, wanted)
 end
 
 local function wait(condition, what)
-  if not vim.wait(20000, condition, 10) then
+  if not vim.wait(8000, condition, 10) then
     error('waited in vain for ' .. what .. '; events: ' .. vim.inspect(events), 2)
   end
 end
@@ -106,15 +106,15 @@ function tests.one_prompt()
   )
   vim.cmd('Pi change it')
   wait(function()
-    return shown():find('\nfirst')
+    return shown():find('\n│ first')
   end, 'the first line')
   local first = vim.loop.hrtime() / 1e9
-  check(not shown():find('\nsecond'), 'the second line came too early')
+  check(not shown():find('\n│ second'), 'the second line came too early')
   ended()
   local last = seen('tool_execution_end', 'bash')
   check(last - first > 0.4, 'the output came at the end')
   check(last - seen('tool_execution_update', 'bash') > 0.4, 'no time between')
-  check(shown():find('\nsecond'), 'no second line')
+  check(shown():find('\n│ second'), 'no second line')
   check(shown():find('Done.', 1, true), 'no answer')
   check(not shown():find('failed', 1, true), shown())
   equal(lines(), { 'rösen', 'VEILCHEN – blau', 'tulpen', 'NELKEN €' })
@@ -159,7 +159,7 @@ local function start_sleeping()
   record({ call('bash', { command = 'echo go; sleep ' .. mark .. '; true' }) }, { { text = 'Done.' } })
   vim.cmd('Pi sleep')
   wait(function()
-    return shown():find('\ngo')
+    return shown():find('\n│ go')
   end, 'the command')
   wait(function()
     return sleeping(mark) == 1
@@ -245,7 +245,7 @@ function tests.blocked()
   vim.wait(500)
   vim.rpcrequest(child, 'nvim_input', 'x')
   wait(function()
-    return vim.tbl_contains(lines_of_child(), 'go')
+    return vim.tbl_contains(lines_of_child(), '│ go')
   end, 'the output')
   vim.fn.jobstop(child)
 end
@@ -308,8 +308,8 @@ function tests.flood()
   )
   vim.cmd('Pi x')
   ended()
-  check(shown():find('\n98\n99\n'), shown())
-  check(not shown():find('\n88\n'), shown())
+  check(shown():find('\n│ 98\n│ 99\n'), shown())
+  check(not shown():find('\n│ 88\n'), shown())
   check(#shown() < 8000, 'too much is shown')
 end
 

@@ -78,12 +78,39 @@ local function call(list, event, session)
   end
 end
 
+local depth = 0
+local hooks = {}
+
+--- Calls fn() whenever a batch of events is over.
+function M.after(fn)
+  table.insert(hooks, fn)
+end
+
+--- Runs fn; what it emits is one batch.
+function M.batch(fn, ...)
+  depth = depth + 1
+  local ok, err = pcall(fn, ...)
+  depth = depth - 1
+  if depth == 0 then
+    for _, hook in ipairs(hooks) do
+      hook()
+    end
+  end
+  if not ok then
+    error(err, 0)
+  end
+end
+
+local function emit(event, session)
+  call(listeners[event.type], event, session)
+  call(listeners['*'], event, session)
+end
+
 --- Tells of an event of a session.
 ---@param event table with a field `type`
 ---@param session table
 function M.emit(event, session)
-  call(listeners[event.type], event, session)
-  call(listeners['*'], event, session)
+  M.batch(emit, event, session)
   fire(event, session)
 end
 

@@ -22,6 +22,13 @@ function M.open()
   require('pi.window').open(require('pi.session').ensure())
 end
 
+--- The state of the session of the current directory for a status line, e.g.
+--- "pi ⠋ model 12k/200k $0.03 ?1 +34-8"; '' without a session. vim.g.pi_status is the same.
+---@return string
+function M.statusline()
+  return package.loaded['pi.status'] and require('pi.status').statusline() or ''
+end
+
 --- Calls fn(event, session) for each event of a type; '*' stands for all.
 ---@return fun() off ends it
 function M.on(kind, fn)

@@ -1,5 +1,5 @@
 -- A word to the user that never needs a key: one short line, and of several in a moment
--- only the last. Whoever replaced vim.notify gets them all and whole.
+-- only the worst, or the last of these. Whoever replaced vim.notify gets them all and whole.
 
 local builtin = vim.notify
 local waiting
@@ -33,8 +33,11 @@ return function(text, level)
     end)
     return
   end
+  level = level or vim.log.levels.INFO
   if not waiting then
     vim.defer_fn(show, 20)
   end
-  waiting = { text, level }
+  if not waiting or level >= waiting[2] then
+    waiting = { text, level }
+  end
 end

@@ -43,7 +43,7 @@ function M.ask(q)
   q.labels = q.labels or {}
   table.insert(waiting, q)
   bus.emit({ type = 'question', question = q, id = q.id, number = q.number }, q.session)
-  local words = ('?%d %s (:Pi allow | :Pi deny)'):format(q.number, q.lines[1] or '')
+  local words = ('?%d (:Pi allow, :Pi deny) %s'):format(q.number, q.lines[1] or '')
   require('pi.notify')(words)
   return q.id
 end

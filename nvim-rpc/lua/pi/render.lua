@@ -1,197 +1,191 @@
--- The conversation and its buffer. Events are drawn as they come; windows that show the end
--- of the buffer follow it, and nothing else moves.
+-- Draws the events of a conversation into its view.
 
-local api = vim.api
+local bus = require('pi.bus')
+local toolcall = require('pi.toolcall')
+local view_of = require('pi.view')
 local M = {}
 
--- Of a command's output the newest lines are shown, and these not too long: Neovim is slow
--- with long lines.
-local OUTPUT_LINES = 10
-local OUTPUT_COLUMNS = 500
+local USER, THINKING, META, ERROR, QUESTION = '❯ ', '┆ ', '· ', '! ', '? '
 
-local namespace = api.nvim_create_namespace('pi')
+local PROMPT_LINES = 20 -- of a text of the user that are shown
+local DIFF_LINES = 200 -- of a question
 
-local views = {} -- session -> buf, kind of the text that was added last, calls
-local state -- the one that is drawn
-
-local highlights = {
-  PiUser = 'Title',
-  PiThinking = 'Comment',
-  PiTool = 'Function',
-  PiMeta = 'Comment',
-  PiError = 'ErrorMsg',
-  PiQuestion = 'WarningMsg',
-}
-
---- The buffer of a conversation, made when needed.
+--- The buffer of a session, made when needed.
 function M.buffer(session)
-  state = views[session] or { calls = {} }
-  views[session] = state
-  if not (state.buf and api.nvim_buf_is_valid(state.buf)) then
-    for name, link in pairs(highlights) do
-      api.nvim_set_hl(0, name, { default = true, link = link })
-    end
-    state.buf = api.nvim_create_buf(false, true)
-    state.kind, state.calls = nil, {}
-    api.nvim_buf_set_name(state.buf, 'pi://session/' .. state.buf)
-    vim.bo[state.buf].undolevels = -1
-    vim.bo[state.buf].modifiable = false
-    vim.bo[state.buf].filetype = 'pi'
-    require('pi.session').own_buffer(state.buf, session)
-  end
-  return state.buf
+  return view_of.of(session).buf
 end
 
--- Runs draw on the buffer; windows whose cursor is on the last line follow.
-local function drawing(session, draw)
-  local buf = M.buffer(session)
-  local last = api.nvim_buf_line_count(buf)
-  local followers = vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == last
-  end, vim.fn.win_findbuf(buf))
-  vim.bo[buf].modifiable = true
-  local ok, err = pcall(draw, buf)
-  vim.bo[buf].modifiable = false
-  for _, win in ipairs(followers) do
-    api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
-  end
-  if not ok then
-    error(err, 0)
-  end
+local function prefixed(text, prefix)
+  return vim.tbl_map(function(line)
+    return prefix .. line
+  end, vim.split(vim.trim(text), '\n', { plain = true }))
 end
 
-local function end_of(buf)
-  return api.nvim_buf_line_count(buf) - 1, #api.nvim_buf_get_lines(buf, -2, -1, true)[1]
-end
-
-local function append_raw(buf, text, highlight)
-  local row, col = end_of(buf)
-  api.nvim_buf_set_text(buf, row, col, row, col, vim.split(text, '\n', { plain = true }))
-  if highlight then
-    local end_row, end_col = end_of(buf)
-    local to = { end_row = end_row, end_col = end_col, hl_group = highlight }
-    api.nvim_buf_set_extmark(buf, namespace, row, col, to)
-  end
-end
-
--- Adds text; the kind tells a continuation from something new, which stands apart.
-local function append(buf, kind, text, highlight)
-  local row, col = end_of(buf)
-  if kind ~= state.kind and (row > 0 or col > 0) then
-    append_raw(buf, col > 0 and '\n\n' or '\n')
-  end
-  state.kind = kind
-  append_raw(buf, text, highlight)
-end
-
-local function add_line(buf, text, highlight)
-  state.kind = nil
-  append(buf, 'line', text, highlight)
+local function add_meta(view, text, prefix)
+  view:paragraph('meta')
+  view:add_lines(prefixed(text, prefix or META))
 end
 
 local function text_of(content)
-  local texts = vim.tbl_map(function(block)
-    return block.text or ''
-  end, content or {})
-  return table.concat(texts)
-end
-
--- Cuts a line that is too long, between two characters.
-local function clip(text)
-  local n = OUTPUT_COLUMNS
-  if #text <= n then
-    return text
+  if type(content) == 'string' then
+    return content
   end
-  while n > 0 and text:byte(n + 1) >= 0x80 and text:byte(n + 1) < 0xc0 do
-    n = n - 1
+  local texts = {}
+  for _, block in ipairs(content or {}) do
+    table.insert(texts, block.type == 'image' and '[image]' or block.text)
   end
-  return text:sub(1, n)
+  return table.concat(texts, '\n')
 end
 
-local function mark(buf, row, col, options)
-  return api.nvim_buf_set_extmark(buf, namespace, row, col, options or {})
-end
-
-local function position(buf, id)
-  return unpack(api.nvim_buf_get_extmark_by_id(buf, namespace, id, {}))
-end
-
--- Adds output to the place of a call and leaves its last lines. The last line end is held
--- back, so that what follows need not know whether there was one.
-local function add_output(buf, call, delta)
-  local row, col = position(buf, call.from)
-  local end_row, end_col = position(buf, call.to)
-  local text = call.pending .. delta
-  call.pending = text:sub(-1) == '\n' and '\n' or ''
-  local more = vim.split(text:sub(1, #text - #call.pending), '\n', { plain = true })
-  local lines = api.nvim_buf_get_text(buf, row, col, end_row, end_col, {})
-  lines[#lines] = clip(lines[#lines] .. more[1])
-  for i = 2, #more do
-    table.insert(lines, clip(more[i]))
+local function add_user(view, message)
+  view:paragraph('user', true)
+  local lines = prefixed(text_of(message.content), USER)
+  if #lines > PROMPT_LINES then
+    local more = #lines - PROMPT_LINES
+    lines = vim.list_slice(lines, 1, PROMPT_LINES)
+    table.insert(lines, ('%s… (+%d lines)'):format(USER, more))
   end
-  -- The first of them is the rest of the title's line: empty.
-  local shown = vim.list_slice(lines, math.max(#lines - OUTPUT_LINES + 1, 2))
-  table.insert(shown, 1, '')
-  api.nvim_buf_set_text(buf, row, col, end_row, end_col, shown)
-  local last = #shown == 1 and col or 0
-  call.to = mark(buf, row + #shown - 1, last + #shown[#shown], { id = call.to, right_gravity = false })
+  local first = lines[1]
+  view:add_lines({ first })
+  view:mark_turn()
+  if #lines > 1 then
+    view:add_lines(vim.list_slice(lines, 2))
+  end
+end
+
+-- Text that goes on in the block that was shown last, or begins a new one.
+local function add_flow(view, kind, text, prefix)
+  if view.kind ~= kind then
+    text = text:gsub('^%s+', '')
+    if text == '' then
+      return
+    end
+    view:paragraph(kind)
+    view:add_lines({ '' })
+    text = prefix .. text
+  end
+  view:add_text(text, prefix)
+end
+
+-- Two blocks of one kind are two paragraphs, and line ends behind the last are not shown.
+local function end_flow(view)
+  if view.kind ~= 'text' and view.kind ~= 'thinking' then
+    return
+  end
+  view.kind = 'flow'
+  view:change(function()
+    local last = vim.api.nvim_buf_line_count(view.buf)
+    while last > 1 do
+      local line = vim.api.nvim_buf_get_lines(view.buf, last - 1, last, true)[1]
+      if line:gsub('^' .. THINKING, '') ~= '' then
+        break
+      end
+      vim.api.nvim_buf_set_lines(view.buf, last - 1, last, true, {})
+      last = last - 1
+    end
+  end)
 end
 
 local events = {}
 
-function events.agent_end()
-  state.kind = nil
+function events.session_start(view, event, session)
+  view:rename('pi://' .. session.id)
+  if view:is_empty() and not event.resumed then
+    local where = vim.fn.fnamemodify(session.cwd, ':~')
+    add_meta(view, ('pi in %s. :Pi TEXT or i asks, g? shows the keys.'):format(where))
+  end
 end
 
-function events.message_update(buf, event)
+function events.session_end(view, event)
+  for _, call in pairs(view.calls or {}) do
+    call:finish({ content = {} }, true)
+  end
+  view.calls = {}
+  end_flow(view)
+  if event.code == 0 and not view:is_empty() then
+    add_meta(view, 'the agent has ended')
+  end
+end
+
+function events.agent_start(view, _, session)
+  view.since = vim.loop.hrtime() / 1e9
+  view.cost = session.usage.cost
+end
+
+-- A line below the run: how long, how much.
+function events.agent_end(view, _, session)
+  end_flow(view)
+  local usage = session.usage
+  local words = { toolcall.duration(vim.loop.hrtime() / 1e9 - (view.since or 0)) }
+  if usage.context > 0 then
+    table.insert(words, require('pi.status').count(usage.context) .. ' tokens')
+  end
+  if usage.cost > view.cost then
+    table.insert(words, ('$%.2f'):format(usage.cost - view.cost))
+  end
+  if view.aborted then
+    table.insert(words, 1, 'aborted')
+    view.aborted = nil
+  end
+  add_meta(view, table.concat(words, ', '))
+end
+
+function events.message_update(view, event)
   local e = event.assistantMessageEvent
   if e.type == 'text_delta' then
-    append(buf, 'text', e.delta)
+    add_flow(view, 'text', e.delta, '')
   elseif e.type == 'thinking_delta' then
-    append(buf, 'thinking', e.delta, 'PiThinking')
+    add_flow(view, 'thinking', e.delta, THINKING)
   elseif e.type == 'text_end' or e.type == 'thinking_end' then
-    state.kind = nil -- two blocks of one kind are two paragraphs
+    end_flow(view)
   end
 end
 
-function events.message_end(buf, event)
+function events.message_end(view, event)
   local message = event.message
   if message.role == 'user' then
-    add_line(buf, text_of(message.content), 'PiUser')
-  elseif message.role == 'assistant' and message.errorMessage then
-    add_line(buf, message.errorMessage, 'PiError')
+    add_user(view, message)
+  elseif message.role == 'assistant' then
+    end_flow(view)
+    view.aborted = message.stopReason == 'aborted'
+    if message.errorMessage and not view.aborted then
+      add_meta(view, message.errorMessage, ERROR)
+    elseif message.stopReason == 'length' then
+      add_meta(view, 'the answer was cut: it reached the limit of the model', ERROR)
+    end
   end
 end
 
-function events.tool_execution_start(buf, event)
-  add_line(buf, event.title or event.toolName, 'PiTool')
-  local row, col = end_of(buf)
-  state.calls[event.toolCallId] = {
-    from = mark(buf, row, col, { right_gravity = false }), -- the end of the title
-    to = mark(buf, row, col, { right_gravity = false }),
-    pending = '\n', -- line end to come before more output
-  }
+local function start_call(view, id, name, args, title)
+  end_flow(view)
+  view:paragraph('tool')
+  view.calls = view.calls or {}
+  view.calls[id] = toolcall.start(view, name, type(args) == 'table' and args or {}, title)
+  return view.calls[id]
 end
 
-function events.tool_execution_update(buf, event)
-  local call = state.calls[event.toolCallId]
+function events.tool_execution_start(view, event)
+  start_call(view, event.toolCallId, event.toolName, event.args, event.title)
+end
+
+function events.tool_execution_update(view, event)
+  local call = view.calls and view.calls[event.toolCallId]
   if call then
-    add_output(buf, call, event.delta)
+    call:output(event.delta, event.skippedBytes)
   end
 end
 
--- Of a failure is shown what the model is told.
-function events.tool_execution_end(buf, event)
-  local call = state.calls[event.toolCallId]
-  if call and event.isError then
-    local row, col = position(buf, call.from)
-    local end_row, end_col = position(buf, call.to)
-    api.nvim_buf_set_text(buf, row, col, end_row, end_col, {})
-    call.pending = '\n'
-    add_output(buf, call, text_of(event.result.content))
-    api.nvim_buf_set_text(buf, row, col, row, col, { ' failed' })
+function events.tool_execution_end(view, event, session)
+  local call = view.calls and view.calls[event.toolCallId]
+  if not call then
+    return
   end
-  state.calls[event.toolCallId] = nil
+  view.calls[event.toolCallId] = nil
+  call:finish(event.result, event.isError)
+  if call.added then
+    session.changed.added = session.changed.added + call.added
+    session.changed.removed = session.changed.removed + call.removed
+  end
 end
 
 -- A file that was changed on disk and is open here is read again.
@@ -202,40 +196,147 @@ function events.file_changed(_, event)
   end
 end
 
-function events.question(buf, event)
-  local q = event.question
-  local lines = vim.list_slice(q.lines)
-  lines[1] = ('?%d %s'):format(q.number, lines[1])
-  if q.diff then
-    vim.list_extend(lines, vim.split(q.diff, '\n', { plain = true, trimempty = true }))
-  end
-  local names = { once = 'allow', session = 'always', deny = 'deny' }
-  local words = {}
+local names = { once = 'allow', session = 'always', deny = 'deny' }
+local keys = { once = 'ga', session = 'gA', deny = 'gd' }
+
+local function answers_lines(q)
+  local words, lines = {}, {}
   for _, answer in ipairs(q.answers) do
-    local label = q.labels[answer] or (answer == 'session' and q.means)
-    local suffix = label and ' (' .. label .. ')' or ''
-    table.insert(words, (':Pi %s %d%s'):format(names[answer], q.number, suffix))
+    table.insert(words, keys[answer] .. ' ' .. (q.labels[answer] or names[answer]))
   end
-  table.insert(lines, table.concat(words, '   '))
-  add_line(buf, table.concat(lines, '\n'), 'PiQuestion')
+  lines[1] = ('%s  %s   (or :Pi allow %d …)'):format(QUESTION, table.concat(words, '   '), q.number)
+  if q.means then
+    table.insert(lines, QUESTION .. '  always: ' .. q.means)
+  end
+  return lines
 end
 
-function events.question_end(buf, event)
-  add_line(buf, ('?%d %s'):format(event.question.number, event.outcome), 'PiMeta')
+local function question_lines(q)
+  local lines = {}
+  for i = 2, #q.lines do
+    table.insert(lines, QUESTION .. '  ' .. q.lines[i])
+  end
+  local diff = q.diff and vim.split(q.diff, '\n', { plain = true, trimempty = true }) or {}
+  for i = 1, math.min(#diff, DIFF_LINES) do
+    table.insert(lines, '┃ ' .. diff[i])
+  end
+  if #diff > DIFF_LINES then
+    table.insert(lines, ('┃ … %d lines more'):format(#diff - DIFF_LINES))
+  end
+  return vim.list_extend(lines, answers_lines(q))
 end
 
-function events.auto_retry_start(buf, event)
-  add_line(buf, event.message, 'PiMeta')
+local function question_title(q)
+  return ('?%d %s'):format(q.number, q.lines[1] or '')
 end
 
-function events.notice(buf, event)
-  add_line(buf, event.message, event.level == 'error' and 'PiError' or 'PiMeta')
+function events.question(view, event)
+  local q = event.question
+  end_flow(view)
+  view:paragraph('question')
+  q.block = view:add_block(question_title(q), question_lines(q))
+  q.block.question = q
+  view:set_block(q.block, q.block.title, nil, { sign_text = '?', sign_hl_group = 'PiQuestion' })
 end
+
+function events.question_end(view, event)
+  local q = event.question
+  if q.block and q.block.view == view then
+    q.block.question = nil
+    view:set_block(q.block, ('%s  — %s'):format(question_title(q), event.outcome), {})
+  end
+end
+
+function events.queue_update(view, event)
+  for _, text in ipairs(event.dropped or {}) do
+    add_meta(view, 'dropped: ' .. text)
+  end
+  local waiting = #(event.steering or {}) + #(event.followUp or {})
+  if waiting > (view.waiting or 0) then
+    local last = event.followUp and event.followUp[#event.followUp]
+    local steer = #(event.steering or {}) > (view.steering or 0)
+    if steer then
+      add_meta(view, 'will be said next: ' .. event.steering[#event.steering])
+    else
+      add_meta(view, 'waits until the run ends: ' .. (last or ''))
+    end
+  end
+  view.waiting, view.steering = waiting, #(event.steering or {})
+end
+
+function events.auto_retry_start(view, event)
+  add_meta(view, event.message)
+end
+
+function events.auto_retry_end(view, event)
+  if not event.success and event.finalError then
+    add_meta(view, event.finalError, ERROR)
+  end
+end
+
+function events.model_changed(view, event)
+  local level = event.thinkingLevel
+  local thinking = level and level ~= 'off' and ', thinking ' .. level or ''
+  add_meta(view, ('model: %s%s'):format(event.model.name or event.model.id, thinking))
+end
+
+function events.thinking_level_changed(view, event)
+  add_meta(view, 'thinking: ' .. event.level)
+end
+
+function events.notice(view, event)
+  end_flow(view)
+  add_meta(view, event.message, event.level == 'error' and ERROR or META)
+end
+
+-- An answer of an earlier time.
+local function add_answer(view, message, calls)
+  for _, block in ipairs(message.content or {}) do
+    if block.type == 'text' then
+      add_flow(view, 'text', block.text, '')
+    elseif block.type == 'thinking' then
+      add_flow(view, 'thinking', block.thinking, THINKING)
+    elseif block.type == 'toolCall' then
+      calls[block.id] = start_call(view, block.id, block.name, block.arguments)
+    end
+    end_flow(view)
+  end
+  if message.errorMessage then
+    add_meta(view, message.errorMessage, ERROR)
+  end
+end
+
+function events.transcript(view, event)
+  local calls = {}
+  if event.omitted > 0 then
+    add_meta(view, ('%d earlier messages are not shown'):format(event.omitted))
+  end
+  for _, message in ipairs(event.messages) do
+    if message.role == 'user' then
+      add_user(view, message)
+    elseif message.role == 'assistant' then
+      add_answer(view, message, calls)
+    elseif calls[message.toolCallId] then
+      calls[message.toolCallId]:finish(message, message.isError, true)
+    end
+  end
+  for id, call in pairs(calls) do
+    view.calls[id] = nil
+    if not call.outcome then
+      call:finish({ content = {} }, true, true)
+    end
+  end
+end
+
+bus.on('session_renew', function(_, session)
+  view_of.renew(session)
+end)
 
 for kind, draw in pairs(events) do
-  require('pi.bus').on(kind, function(event, session)
-    drawing(session, function(buf)
-      draw(buf, event)
+  bus.on(kind, function(event, session)
+    local view = view_of.of(session)
+    view:change(function()
+      draw(view, event, session)
     end)
   end)
 end

@@ -201,6 +201,16 @@ local function other_version(batch)
   end
 end
 
+local function take(connection, batch)
+  for _, item in ipairs(batch) do
+    local handler = items[item[1]]
+    local ok, err = pcall(handler or error, connection, unpack(item, 2))
+    if not ok then
+      pcall(connection.handlers.error, tostring(err))
+    end
+  end
+end
+
 --- The one entry for pi-nvim. Its return says that the batch was taken.
 function M.on(number, batch)
   if type(number) == 'table' then
@@ -208,12 +218,8 @@ function M.on(number, batch)
     return 0
   end
   local connection = connections[number]
-  for _, item in ipairs(connection and batch or {}) do
-    local handler = items[item[1]]
-    local ok, err = pcall(handler or error, connection, unpack(item, 2))
-    if not ok then
-      pcall(connection.handlers.error, tostring(err))
-    end
+  if connection then
+    require('pi.bus').batch(take, connection, batch)
   end
   return #batch
 end

@@ -5,6 +5,8 @@ local bus = require('pi.bus')
 local config = require('pi.config')
 local M = {}
 
+local TRANSCRIPT_MESSAGES = 100 -- that are shown when a session is resumed
+
 local sessions = {} -- cwd -> session
 local by_buffer = setmetatable({}, { __mode = 'v' })
 
@@ -63,6 +65,7 @@ function M.ensure(cwd)
     load_parts()
     session = setmetatable({ cwd = cwd or directory() }, Session)
     session:reset()
+    session:forget()
     sessions[session.cwd] = session
   end
   return session
@@ -77,6 +80,13 @@ function Session:reset()
   self.connection = nil
   self.greeted, self.ready, self.running = false, false, false
   self.queue = {} -- calls that wait until the agent is ready
+end
+
+-- Another conversation begins.
+function Session:forget()
+  self.id, self.file, self.model, self.thinking = nil, nil, nil, nil
+  self.usage = { context = 0, cost = 0 } -- tokens of the last request; dollars of all
+  self.changed = { added = 0, removed = 0 } -- lines, by tools
 end
 
 --- Tells of an event of this session.
@@ -127,6 +137,7 @@ local function ended(session, connection, code)
     return
   end
   session:reset()
+  session.log = connection.log
   if code ~= 0 then
     local words = { ('pi-nvim ended with code %d'):format(code) }
     vim.list_extend(words, vim.list_slice(connection.log, math.max(#connection.log - 4, 1)))
@@ -174,13 +185,29 @@ function Session:start(more)
     end
     self.ready, self.id, self.file = true, answer.session, answer.file ~= '' and answer.file or nil
     self.header = vim.json.decode(answer.header)
-    self:emit({ type = 'session_start', resumed = more and (more.resume or more.continue) ~= nil })
+    local resumed = more and (more.resume or more.continue) ~= nil
+    self:emit({ type = 'session_start', resumed = resumed })
+    if resumed then
+      connection:call('list_messages', { max = TRANSCRIPT_MESSAGES }, function() end)
+    end
     local queue = self.queue
     self.queue = {}
     for _, call in ipairs(queue) do
       self:call(unpack(call, 1, 3))
     end
   end)
+end
+
+--- Calls callback(err, sessions) with the conversations of a directory that are on disk.
+function M.list(cwd, callback)
+  local connection
+  local function done(err, json)
+    connection:close()
+    callback(err, json and vim.json.decode(json))
+  end
+  connection = require('pi.rpc').connect({ ended = function() end, error = done }, {})
+  local params = { cwd = cwd, agent_dir = config.get('agent_dir'), session_dir = config.get('session_dir') }
+  connection:call('sessions', params, done)
 end
 
 --- Calls a method of the agent, which is started when needed: callback(err, result). Without
@@ -209,6 +236,29 @@ function Session:prompt(text, delivery)
   self:call('prompt', { text = text, delivery = delivery or 'follow_up' })
 end
 
+--- As prompt(), with what the text mentions and what :Pi add gave.
+function Session:ask(text, delivery)
+  require('pi.context').expand(text, self, function(expanded)
+    self:prompt(expanded, delivery)
+    self:emit({ type = 'context_changed' })
+  end)
+end
+
+--- Another conversation in the place of this one. more: options of hello; nothing for a
+--- new one.
+function Session:begin(more)
+  self:stop()
+  self:forget()
+  self:emit({ type = 'session_renew' })
+  self:start(more)
+end
+
+--- Starts the agent again, with the same conversation.
+function Session:restart()
+  local file = self.file
+  self:begin(file and vim.fn.filereadable(file) == 1 and { resume = file } or nil)
+end
+
 --- Ends the agent and all that it started; the conversation is kept on disk.
 function Session:stop()
   if self.connection then
@@ -218,6 +268,22 @@ end
 
 bus.on('agent_start', function(_, session)
   session.running = true
+end)
+
+bus.on('model_changed', function(event, session)
+  session.model, session.thinking = event.model, event.thinkingLevel
+end)
+
+bus.on('thinking_level_changed', function(event, session)
+  session.thinking = event.level
+end)
+
+bus.on('message_end', function(event, session)
+  local usage = event.message.usage
+  if event.message.role == 'assistant' and usage and usage.totalTokens > 0 then
+    session.usage.context = usage.totalTokens
+    session.usage.cost = session.usage.cost + (usage.cost and usage.cost.total or 0)
+  end
 end)
 
 bus.on('agent_end', function(_, session)
