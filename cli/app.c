@@ -185,8 +185,16 @@ int app_prompt(struct app *app, const char *prompt)
     app->loop.on_input = read_answer;
     app->loop.input_data = app;
     app->loop.watch_stdout = true;
+    struct pi_image *images = calloc(app->images_len + 1, sizeof *images);
+    for (size_t i = 0; images && i < app->images_len; i++) {
+        images[i] = (struct pi_image){.mime_type = app->images[i].mime_type,
+                                      .data = app->images[i].data};
+    }
     enum pi_status status =
-        pi_agent_prompt(app->loop.agent, prompt, NULL, 0, PI_DELIVER_PROMPT, &err);
+        images ? pi_agent_prompt(app->loop.agent, prompt, images, app->images_len,
+                                 PI_DELIVER_PROMPT, &err)
+               : error_nomem(&err);
+    free(images);
     return status == PI_OK ? mainloop_run(&app->loop) : app_fail(&err);
 }
 

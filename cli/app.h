@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "mainloop.h"
 #include "out.h"
+#include "pi_tools.h"
 #include "sys/env.h"
 
 /** What all modes need: the agent in its loop, the writers, the terminal for questions.
@@ -16,8 +17,10 @@ struct app {
     const struct args *args;
     struct env env;
     char *cwd;
-    char *restrict_dir; // absolute, NULL = none
-    char *session;      // file to go on with, NULL = none
+    char *restrict_dir;                // absolute, NULL = none
+    const struct pi_fit_image *images; // of the prompt, borrowed
+    size_t images_len;
+    char *session; // file to go on with, NULL = none
     struct mainloop loop;
     struct out out; // stdout
     struct out err; // stderr

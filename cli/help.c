@@ -7,7 +7,7 @@ const char args_help[] =
     "\n"
     "Gives a prompt to a language model and runs the tools that the model calls, in\n"
     "the current directory. Without a prompt, pi on a terminal reads one line. What\n"
-    "comes from a pipe and the text of each @FILE go before the prompt.\n"
+    "comes from a pipe and each @FILE, a text or an image, go before the prompt.\n"
     "\n"
     "  -p, --print             print the answer and exit. On a terminal the text\n"
     "                          appears while it arrives; into a pipe or a file only\n"

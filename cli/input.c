@@ -8,12 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/image_info.h"
+#include "base/vec.h"
 #include "sys/file.h"
 #include "sys/path.h"
 #include "text/utf8.h"
 
 // Someone who forgot that stdin is an open pipe is told after this time.
 enum { PATIENCE_MS = 3000 };
+
+enum { INPUT_IMAGE_MAX = 64 * 1024 * 1024 };
 
 static const size_t piece_bytes = 64 << 10;
 
@@ -126,48 +130,104 @@ static void add_attribute(struct buf *out, const char *text)
     }
 }
 
-static enum pi_status add_file(struct buf *out, struct buf *notes,
-                               const struct path_request *request, struct pi_error *err)
+// Of images more is taken in: they are made smaller.
+static enum pi_status load_file(struct buf *out, const char *path, struct pi_error *err)
+{
+    enum pi_status status = file_load(out, path, INPUT_MAX, err);
+    if (status == PI_LIMIT) {
+        struct buf image = {0};
+        struct image_info info;
+        if (file_load(&image, path, INPUT_IMAGE_MAX, NULL) == PI_OK &&
+            image_info_read(&info, buf_sv(&image))) {
+            *out = image;
+            return PI_OK;
+        }
+        buf_finish(&image);
+    }
+    return status;
+}
+
+// PI_UNSUPPORTED when the file is no image.
+static enum pi_status add_image(struct input *in, struct sv file, const char *path,
+                                const char *cwd, struct pi_error *err)
+{
+    struct pi_agent_options options = PI_AGENT_OPTIONS_INIT;
+    options.cwd = cwd;
+    void *grown =
+        vec_grow(in->images, &in->images_cap, in->images_len + 1, sizeof *in->images);
+    if (!grown) {
+        return error_nomem(err);
+    }
+    in->images = grown;
+    struct pi_fit_image *image = &in->images[in->images_len];
+    enum pi_status status =
+        pi_fit_image_make(image, file.p, file.n, pi_images_resize(&options), err);
+    if (status != PI_OK) {
+        return status;
+    }
+    buf_adds(&in->prompt, image->note);
+    if (image->data) {
+        in->images_len++;
+    } else {
+        buf_addf(&in->notes, "%s: %s\n", path, image->note);
+        pi_fit_image_finish(image);
+    }
+    return PI_OK;
+}
+
+static enum pi_status add_content(struct input *in, struct sv file, const char *path,
+                                  const struct path_request *request,
+                                  struct pi_error *err)
+{
+    if (!is_binary(file)) {
+        buf_addc(&in->prompt, '\n');
+        add_repaired(&in->prompt, &in->notes, file, path);
+        if (!sv_ends(file, sv_of("\n"))) {
+            buf_addc(&in->prompt, '\n');
+        }
+        return PI_OK;
+    }
+    enum pi_status status = add_image(in, file, path, request->cwd, err);
+    if (status == PI_UNSUPPORTED) {
+        return error_set(err, PI_INVALID,
+                         "@%s is binary and no image; name it in the prompt without '@' "
+                         "and let the model look at it with its tools",
+                         request->argument);
+    }
+    return status;
+}
+
+static enum pi_status add_file(struct input *in, const struct path_request *request,
+                               struct pi_error *err)
 {
     char *path = NULL;
-    struct buf text = {0}, shown = {0};
+    struct buf file = {0}, shown = {0};
     enum pi_status status = path_resolve(&path, NULL, request, err);
     if (status == PI_OK) {
-        status = file_load(&text, path, INPUT_MAX, err);
+        status = load_file(&file, path, err);
     }
-    if (status != PI_OK) {
-        goto out;
+    if (status == PI_OK) {
+        utf8_repair(&shown, sv_of(path));
+        separate(&in->prompt);
+        buf_adds(&in->prompt, "<file name=\"");
+        add_attribute(&in->prompt, buf_cstr(&shown));
+        buf_adds(&in->prompt, "\">");
+        status = add_content(in, buf_sv(&file), path, request, err);
+        buf_adds(&in->prompt, "</file>\n");
     }
-    if (is_binary(buf_sv(&text))) {
-        status = error_set(err, PI_INVALID,
-                           "@%s is binary; name it in the prompt without '@' and let the "
-                           "model look at it with its tools",
-                           request->argument);
-        goto out;
-    }
-    utf8_repair(&shown, sv_of(path));
-    separate(out);
-    buf_adds(out, "<file name=\"");
-    add_attribute(out, buf_cstr(&shown));
-    buf_adds(out, "\">\n");
-    add_repaired(out, notes, buf_sv(&text), path);
-    buf_adds(out, text.len > 0 && text.data[text.len - 1] == '\n' ? "</file>\n"
-                                                                  : "\n</file>\n");
-out:
     free(path);
-    buf_finish(&text);
+    buf_finish(&file);
     buf_finish(&shown);
     return status;
 }
 
-static enum pi_status add_files(struct buf *out, struct buf *notes,
-                                const struct args *args, struct path_request request,
-                                struct pi_error *err)
+static enum pi_status add_files(struct input *in, const struct args *args,
+                                struct path_request request, struct pi_error *err)
 {
     for (size_t i = 0; i < args->words_len; i++) {
         if (args->words[i][0] == '@') {
             request.argument = args->words[i] + 1;
-            enum pi_status status = add_file(out, notes, &request, err);
+            enum pi_status status = add_file(in, &request, err);
             if (status != PI_OK) {
                 return status;
             }
@@ -192,12 +252,23 @@ static void add_words(struct buf *out, struct buf *notes, const struct args *arg
     }
 }
 
-enum pi_status input_read(struct buf *out, struct buf *notes, const struct args *args,
-                          const char *cwd, const struct env *env, struct pi_error *err)
+void input_finish(struct input *in)
+{
+    for (size_t i = 0; i < in->images_len; i++) {
+        pi_fit_image_finish(&in->images[i]);
+    }
+    free(in->images);
+    buf_finish(&in->prompt);
+    buf_finish(&in->notes);
+    *in = (struct input){0};
+}
+
+enum pi_status input_read(struct input *in, const struct args *args, const char *cwd,
+                          const struct env *env, struct pi_error *err)
 {
     enum pi_status status = PI_OK;
     if (!isatty(STDIN_FILENO)) {
-        status = add_stdin(out, notes, err);
+        status = add_stdin(&in->prompt, &in->notes, err);
     }
     if (status == PI_OK) {
         struct path_request request = {
@@ -205,14 +276,14 @@ enum pi_status input_read(struct buf *out, struct buf *notes, const struct args 
             .home = env_get(env, "HOME"),
             .for_reading = true,
         };
-        status = add_files(out, notes, args, request, err);
+        status = add_files(in, args, request, err);
     }
     if (status == PI_OK) {
-        add_words(out, notes, args);
-        if (trimmed(buf_sv(out)).n == 0) {
-            buf_clear(out); // blanks alone are no prompt
+        add_words(&in->prompt, &in->notes, args);
+        if (trimmed(buf_sv(&in->prompt)).n == 0) {
+            buf_clear(&in->prompt); // blanks alone are no prompt
         }
-        status = buf_ok(out) ? PI_OK : error_nomem(err);
+        status = buf_ok(&in->prompt) ? PI_OK : error_nomem(err);
     }
     return status;
 }

@@ -62,21 +62,34 @@ static int no_prompt(void)
     return EXIT_USAGE;
 }
 
+// What the user said goes to the agent.
+static int run_input(struct app *app, const struct input *in)
+{
+    int code = app_start(app);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    app->images = in->images;
+    app->images_len = in->images_len;
+    return app->args->json ? mode_json(app, buf_cstr(&in->prompt))
+                           : mode_print(app, buf_cstr(&in->prompt));
+}
+
 static int run_prompt(struct app *app)
 {
     const struct args *args = app->args;
-    struct buf prompt = {0}, notes = {0};
+    struct input in = {0};
     struct pi_error err = {0};
     int code = app_find_session(app);
     if (code != EXIT_OK) {
         return code;
     }
     code = EXIT_FAILED;
-    enum pi_status status = input_read(&prompt, &notes, args, app->cwd, &app->env, &err);
-    if (status == PI_OK && prompt.len == 0 && !args->print && isatty(STDIN_FILENO)) {
-        status = input_ask_line(&prompt, &err);
+    enum pi_status status = input_read(&in, args, app->cwd, &app->env, &err);
+    if (status == PI_OK && in.prompt.len == 0 && !args->print && isatty(STDIN_FILENO)) {
+        status = input_ask_line(&in.prompt, &err);
     }
-    struct sv line, rest = buf_sv(&notes);
+    struct sv line, rest = buf_sv(&in.notes);
     while (sv_next_line(&rest, &line)) {
         struct pi_error note;
         error_set(&note, PI_OK, "%.*s", (int)line.n, line.p);
@@ -84,17 +97,10 @@ static int run_prompt(struct app *app)
     }
     if (status != PI_OK) {
         code = app_fail(&err);
-    } else if (prompt.len == 0) {
-        code = no_prompt();
     } else {
-        code = app_start(app);
-        if (code == EXIT_OK) {
-            code = args->json ? mode_json(app, buf_cstr(&prompt))
-                              : mode_print(app, buf_cstr(&prompt));
-        }
+        code = in.prompt.len == 0 ? no_prompt() : run_input(app, &in);
     }
-    buf_finish(&prompt);
-    buf_finish(&notes);
+    input_finish(&in);
     return code;
 }
 

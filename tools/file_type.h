@@ -15,8 +15,9 @@ enum text_encoding { TEXT_UTF8, TEXT_UTF16_LE, TEXT_UTF16_BE };
 
 struct file_type {
     bool binary;                 // not to be shown as text
-    const char *name;            // of a binary file: "ZIP archive"; static
-    const char *hint;            // a program that shows what is inside, or NULL; static
+    const char *name;            // "ZIP archive"; NULL for plain text; static
+    const char *hint;            // a command that shows what is inside, % standing for
+                                 // the file, or NULL; static
     enum text_encoding encoding; // of text; TEXT_UTF8 also stands for 8-bit text
 };
 

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "file_type.h"
+#include "image.h"
 #include "line_window.h"
+#include "read_image.h"
 #include "read_text.h"
 #include "sys/path.h"
 #include "target.h"
@@ -25,6 +27,8 @@ struct reader {
     bool known;
     bool stopped; // by us: the end was not reached
     struct file_type type;
+    bool is_image;
+    struct buf image; // its bytes, up to IMAGE_FILE_MAX + 1
     struct utf16_stream utf16;
     struct buf scratch;
     struct line_window window;
@@ -34,7 +38,14 @@ static void reader_finish(struct reader *r)
 {
     buf_finish(&r->start);
     buf_finish(&r->scratch);
+    buf_finish(&r->image);
     line_window_finish(&r->window);
+}
+
+static bool feed_image(struct reader *r, struct sv bytes)
+{
+    buf_addsv(&r->image, sv_sub(bytes, 0, IMAGE_FILE_MAX + 1 - r->image.len));
+    return buf_ok(&r->image) && r->image.len <= IMAGE_FILE_MAX;
 }
 
 static bool feed_text(struct reader *r, struct sv bytes)
@@ -52,7 +63,11 @@ static bool find_type(struct reader *r)
     r->known = true;
     r->type = file_type_of(buf_sv(&r->start));
     r->utf16.big_endian = r->type.encoding == TEXT_UTF16_BE;
-    bool more = !r->type.binary && feed_text(r, buf_sv(&r->start));
+    struct image_info info;
+    struct sv start = buf_sv(&r->start);
+    r->is_image = r->type.binary && image_info_read(&info, start);
+    bool more =
+        r->is_image ? feed_image(r, start) : !r->type.binary && feed_text(r, start);
     buf_finish(&r->start);
     return more;
 }
@@ -69,7 +84,7 @@ static bool feed(void *data, struct sv bytes)
         more = buf_ok(&r->start) && (r->start.len < FILE_TYPE_SNIFF || find_type(r));
     }
     if (more && bytes.n > 0) {
-        more = feed_text(r, bytes);
+        more = r->is_image ? feed_image(r, bytes) : feed_text(r, bytes);
     }
     r->stopped = !more;
     return more;
@@ -80,15 +95,16 @@ static bool reader_end(struct reader *r)
     if (!r->stopped && !r->known) {
         r->stopped = !find_type(r);
     }
-    if (!r->stopped) {
+    if (!r->stopped && !r->is_image) {
         buf_clear(&r->scratch);
         utf16_end(&r->utf16, &r->scratch);
         r->stopped = !line_window_feed(&r->window, buf_sv(&r->scratch));
     }
-    if (!r->stopped) {
+    if (!r->stopped && !r->is_image) {
         line_window_end(&r->window);
     }
-    return buf_ok(&r->start) && buf_ok(&r->scratch) && buf_ok(&r->window.kept);
+    return buf_ok(&r->start) && buf_ok(&r->scratch) && buf_ok(&r->image) &&
+           buf_ok(&r->window.kept);
 }
 
 // Offsets below 1 mean the start, as everybody expects; a limit below 1 asks for nothing.
@@ -178,7 +194,10 @@ static enum pi_status execute(struct tool_result *result, struct tool_call *call
     if (st == PI_OK && !reader_end(&r)) {
         st = error_nomem(err);
     }
-    if (st == PI_OK) {
+    if (st == PI_OK && r.is_image) {
+        unsigned long long size = t.origin.buffer ? r.image.len : (size_t)t.stamp.size;
+        st = read_image_write(result, call, buf_sv(&r.image), size, err);
+    } else if (st == PI_OK) {
         t.type = r.type;
         st = show(result, call, &t, err);
     }
@@ -202,8 +221,8 @@ const struct pi_tool_definition tool_read = {
     .label = "Read",
     .description =
         "Shows the text of a file. At most 2000 lines or 50KB come at once, whole lines "
-        "from the top; a notice at the end tells how to go on with offset. Binary files "
-        "are named, not shown.",
+        "from the top; a notice at the end tells how to go on with offset. Images (PNG, "
+        "JPEG, GIF, WebP) are shown as such; other binary files are named, not shown.",
     .parameters =
         "{\"type\":\"object\",\"properties\":{"
         "\"path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative "
@@ -212,7 +231,7 @@ const struct pi_tool_definition tool_read = {
         "from 1\"},"
         "\"limit\":{\"type\":\"number\",\"description\":\"How many lines to show\"}},"
         "\"required\":[\"path\"]}",
-    .snippet = "show the text of a file",
+    .snippet = "show the text of a file, or an image",
     .guidelines = guidelines,
     .title = "read {path}",
     .source = TOOL_BUILTIN,

@@ -32,6 +32,17 @@ static void add_quoted(struct buf *out, const char *path)
     buf_addc(out, '\'');
 }
 
+static void add_hint(struct buf *out, const struct read_text *t)
+{
+    for (const char *p = t->type.hint; *p; p++) {
+        if (*p == '%') {
+            add_quoted(out, t->target->path);
+        } else {
+            buf_addc(out, *p);
+        }
+    }
+}
+
 static size_t count_replacements(struct sv s)
 {
     size_t n = 0;
@@ -181,6 +192,13 @@ static void add_notes(struct buf *out, const struct read_text *t, size_t replace
                  "8-bit encoding such as Latin-1.]",
                  replaced);
     }
+    if (t->type.name) {
+        begin_note(out, &first);
+        buf_addf(out,
+                 "[The file is a %s; to see what is in it, use bash: ", t->type.name);
+        add_hint(out, t);
+        buf_addc(out, ']');
+    }
     if (t->type.encoding != TEXT_UTF8) {
         begin_note(out, &first);
         buf_adds(out, "[The file is UTF-16; shown as UTF-8.]");
@@ -279,8 +297,8 @@ enum pi_status read_text_binary(struct buf *out, const struct read_text *t,
     }
     buf_adds(out, ". It is not shown as text.");
     if (t->type.hint) {
-        buf_addf(out, " To look inside, use bash: %s ", t->type.hint);
-        add_quoted(out, t->target->path);
+        buf_adds(out, " To look inside, use bash: ");
+        add_hint(out, t);
     }
     buf_addc(out, ']');
     return buf_ok(out) ? PI_OK : error_nomem(err);

@@ -134,6 +134,7 @@ static void set_tool_context(struct pi_agent *a)
         .jobs = a->jobs,
         .temp_dir = a->temp_dir,
         .restrict_dir = a->restrict_dir,
+        .keep_images = !a->settings.resize_images,
         .session_id = a->session_id,
     };
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_line.h"
 #include "base/json_relaxed.h"
+#include "pi.h"
 #include "sys/env.h"
 #include "sys/file.h"
 #include "sys/path.h"
@@ -371,6 +372,21 @@ enum pi_status settings_load(struct settings *out, const char *agent_dir, const 
         settings_finish(out);
     }
     return st;
+}
+
+bool pi_images_resize(const struct pi_agent_options *options)
+{
+    struct env env = {0};
+    struct settings settings = {0};
+    bool resize = true;
+    if (env_copy(&env, options->environment, NULL) == PI_OK &&
+        settings_load(&settings, options->agent_dir, options->cwd, env_get(&env, "HOME"),
+                      NULL) == PI_OK) {
+        resize = settings.resize_images;
+    }
+    settings_finish(&settings);
+    env_finish(&env);
+    return resize;
 }
 
 void settings_finish(struct settings *s)

@@ -234,6 +234,12 @@ struct pi_image {
     const char *data; // base64
 };
 
+/**
+ * Whether images are to be made smaller before they are sent: the setting
+ * images.autoResize for cwd and agent_dir of *options. Reads files.
+ */
+PI_API bool pi_images_resize(const struct pi_agent_options *options);
+
 /** How a prompt meets a run that is under way. */
 enum pi_delivery {
     PI_DELIVER_PROMPT,    // PI_BUSY while a run is under way

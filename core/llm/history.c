@@ -447,8 +447,12 @@ static void add_answer(struct builder *b, size_t at)
 
 /* -- the whole -- */
 
-static const char *image_refusal(const struct history_target *target)
+static const char *image_refusal(const struct llm_request *request,
+                                 const struct history_target *target)
 {
+    if (request->no_images) {
+        return "(an image was left out: the setting images.blockImages is on)";
+    }
     if (!target->model->input_image) {
         return "(an image was left out: this model does not take images)";
     }
@@ -464,7 +468,7 @@ enum pi_status history_build(struct history *out, const struct llm_request *requ
         .request = request,
         .target = target,
         .ids = {.rule = target->ids},
-        .images = history_images_of(request, image_refusal(target)),
+        .images = history_images_of(request, image_refusal(request, target)),
     };
     for (size_t i = 0; i < request->messages_len && !b.no_memory; i++) {
         const struct message *m = request->messages[i];

@@ -1,6 +1,6 @@
 #include "llm/history_images.h"
 
-#include "llm/image_info.h"
+#include "base/image_info.h"
 
 enum {
     IMAGE_BYTES_MAX = 5 * 1000 * 1000, // of base64, as some servers count
@@ -45,7 +45,7 @@ const char *history_images_next(struct history_images *images, const struct bloc
     if (images->seen <= images->skip) {
         return "(an older image was left out: there are too many)";
     }
-    if (!image_info_read(&info, buf_sv(&image->text))) {
+    if (!image_info_read_base64(&info, buf_sv(&image->text))) {
         return "(an image was left out: it is not PNG, JPEG, GIF or WebP)";
     }
     if (image->text.len > IMAGE_BYTES_MAX) {

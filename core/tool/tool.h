@@ -57,6 +57,7 @@ struct tool_context {
     struct process_jobs *jobs;          // what commands leave running; NULL = it is ended
     const char *temp_dir;               // for spill logs
     const char *restrict_dir;           // real path, NULL = no restriction
+    bool keep_images;                   // setting images.autoResize: as they are
     const char *session_id;             // names this session's files in temp_dir
 };
 

@@ -32,6 +32,7 @@ BEGIN {
     only("<utf8proc", "^core/(text|sys)/")
     only("<msgpack", "^nvim-rpc/")
     only("<emacs-module", "^emacs-module/")
+    only("<stb/", "^tools/(picture|stb)\\.c$")
     only("<readline/", "^cli/")
     only("<md4c", "^cli/")
 }

@@ -20,6 +20,8 @@ static void test_text(void **state)
         SV("\xEF\xBB\xBFwith a mark\r\n"),
         SV("caf\xE9 in Latin-1\n"),
         SV("\x1b[31mred\x1b[0m\tand\fform feed\b\n"),
+        SV("GIF89a is a format"),
+        SV("RIFF....WEBPVP8 is another"),
         SV("GIF is how a text may start"),
         SV("BM MZ ID3 are words"),
         SV("BZh is no proof"),
@@ -71,6 +73,18 @@ static void test_looks_binary(void **state)
     assert_false(file_type_of(SV("a long line with one \x01 in it")).binary);
 }
 
+static void test_notebook(void **state)
+{
+    (void)state;
+    struct file_type type =
+        file_type_of(SV("{\n \"cells\": [\n  {\n   \"cell_type\": \"code\","));
+    assert_false(type.binary);
+    assert_string_equal(type.name, "Jupyter notebook");
+    assert_null(file_type_of(SV("{\"cells\": 3}")).name);
+    assert_null(file_type_of(SV("\"cells\" \"cell_type\"")).name);
+    assert_null(file_type_of(SV("{")).name);
+}
+
 static void test_utf16(void **state)
 {
     (void)state;
@@ -90,9 +104,8 @@ static void test_utf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_magic),
-        cmocka_unit_test(test_looks_binary),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_magic),
+        cmocka_unit_test(test_looks_binary), cmocka_unit_test(test_notebook),
         cmocka_unit_test(test_utf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

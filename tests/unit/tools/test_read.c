@@ -245,6 +245,62 @@ static void test_binary(void **state)
     assert_int_equal(strlen(buf_cstr(&f->text)), f->text.len);
 }
 
+static void put_image(struct tool_fixture *f, const char *name)
+{
+    char path[1024];
+    struct buf bytes = {0};
+    snprintf(path, sizeof path, "%s/images/%s", getenv("PI_TEST_DATA"), name);
+    assert_int_equal(file_load(&bytes, path, 1 << 20, NULL), PI_OK);
+    fixture_put(f, "x.txt", buf_sv(&bytes)); // names say nothing
+    buf_finish(&bytes);
+}
+
+static void test_images(void **state)
+{
+    struct tool_fixture *f = *state;
+    put_image(f, "one.png");
+    expect_text(f, "{\"path\":\"x.txt\",\"offset\":9}",
+                "[x.txt: image/png, 1x1 pixels, 69B]");
+    assert_int_equal(f->result.content.len, 2);
+    assert_int_equal(f->result.content.blocks[1].type, BLOCK_IMAGE);
+    assert_string_equal(f->result.content.blocks[1].mime_type, "image/png");
+    assert_int_equal(f->result.content.blocks[1].text.len, 92);
+
+    put_image(f, "wide-bits.png");
+    expect_text(f, "{\"path\":\"x.txt\"}",
+                "[x.txt: image/png, 2400x48 pixels, 2.1KB]\n"
+                "[The image is 2400x48 pixels and is shown at 2000x40: multiply "
+                "coordinates by 1.20 to find them in the file.]");
+    assert_int_equal(f->result.content.len, 2);
+    f->context.keep_images = true;
+    expect_text(f, "{\"path\":\"x.txt\"}", "[x.txt: image/png, 2400x48 pixels, 2.1KB]");
+    assert_int_equal(f->result.content.len, 2);
+    f->context.keep_images = false;
+
+    put_image(f, "bomb-header.png");
+    expect_text(f, "{\"path\":\"x.txt\"}",
+                "[x.txt: image/png, 60000x60000 pixels, 69B]\n"
+                "[The image is left out: it has more than 50 million pixels.]");
+    assert_int_equal(f->result.content.len, 1);
+
+    fixture_put(f, "x.txt", SV("GIF89a is a format\n"));
+    expect_text(f, "{\"path\":\"x.txt\"}", "GIF89a is a format\n");
+}
+
+static void test_hints(void **state)
+{
+    struct tool_fixture *f = *state;
+    fixture_put(f, "it's", SV("%PDF-1.4 "));
+    assert_true(read_file(f, "{\"path\":\"it's\"}"));
+    assert_contains(f, "To look inside, use bash: pdftotext '/");
+    assert_contains(f, "/it'\\''s' -]");
+    fixture_put(f, "n", SV("{\"cells\": [{\"cell_type\": 1}]}"));
+    assert_true(read_file(f, "{\"path\":\"n\"}"));
+    assert_contains(f,
+                    "1}]}\n\n[The file is a Jupyter notebook; to see what is in it, use "
+                    "bash: jupyter nbconvert --to markdown --stdout '/");
+}
+
 static void test_not_files(void **state)
 {
     struct tool_fixture *f = *state;
@@ -333,8 +389,9 @@ int main(void)
         TEST(test_pages),      TEST(test_odd_numbers), TEST(test_line_cap),
         TEST(test_byte_cap),   TEST(test_huge_line),   TEST(test_quoted_command),
         TEST(test_large_file), TEST(test_encodings),   TEST(test_late_nul),
-        TEST(test_binary),     TEST(test_not_files),   TEST(test_names),
-        TEST(test_restricted), TEST(test_buffer),
+        TEST(test_images),     TEST(test_hints),       TEST(test_binary),
+        TEST(test_not_files),  TEST(test_names),       TEST(test_restricted),
+        TEST(test_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,16 @@
-#include "llm/image_info.h"
+#include "base/image_info.h"
 
-#include <stddef.h>
+#include "base/base64.h"
 
 // So far the size is looked for: cameras put previews of up to 64 KiB before it.
-enum { HEAD_BYTES = 96 * 1024, HEAD_CHARS = HEAD_BYTES / 3 * 4 };
+enum { HEAD_CHARS = 96 * 1024 / 3 * 4 };
 
+// The beginning of a file.
 struct head {
-    struct sv base64; // whole quads, without padding at the end
-    size_t bytes;     // that it stands for
+    struct sv text; // its bytes, or base64 of them: whole quads, no padding at the end
+    bool base64;
+    size_t bytes; // that it stands for
 };
-
-static int digit(char c)
-{
-    if (c >= 'A' && c <= 'Z') {
-        return c - 'A';
-    }
-    if (c >= 'a' && c <= 'z') {
-        return c - 'a' + 26;
-    }
-    if (c >= '0' && c <= '9') {
-        return c - '0' + 52;
-    }
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
 
 static bool is_base64(struct sv text)
 {
@@ -31,24 +19,27 @@ static bool is_base64(struct sv text)
     }
     size_t padding = text.p[text.n - 1] != '=' ? 0 : text.p[text.n - 2] != '=' ? 1 : 2;
     for (size_t i = 0; i < text.n - padding; i++) {
-        if (digit(text.p[i]) < 0) {
+        if (base64_digit(text.p[i]) < 0) {
             return false;
         }
     }
     return true;
 }
 
-// Byte `at` of what the text stands for, 0 beyond its end.
+// Byte `at` of the file, 0 beyond what is known of it.
 static unsigned byte_at(const struct head *h, size_t at)
 {
     static const unsigned char shift[] = {16, 8, 0};
     if (at >= h->bytes) {
         return 0;
     }
-    const char *quad = h->base64.p + at / 3 * 4;
+    if (!h->base64) {
+        return (unsigned char)h->text.p[at];
+    }
+    const char *quad = h->text.p + at / 3 * 4;
     unsigned bits = 0;
     for (size_t i = 0; i < 4; i++) {
-        int d = digit(quad[i]);
+        int d = base64_digit(quad[i]);
         bits = bits << 6 | (d < 0 ? 0 : (unsigned)d);
     }
     return bits >> shift[at % 3] & 0xff;
@@ -112,21 +103,56 @@ static bool is_frame(unsigned marker)
            marker != 0xcc;
 }
 
+// An EXIF block is a TIFF file in small: either order of bytes, a list of tags.
+static uint32_t tiff_number(const struct head *h, size_t at, size_t bytes, bool big)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        n = n << 8 | byte_at(h, big ? at + i : at + bytes - 1 - i);
+    }
+    return n;
+}
+
+static unsigned read_orientation(const struct head *h, size_t at, size_t end)
+{
+    enum { TAG_ORIENTATION = 0x112, ENTRY_BYTES = 12, VALUE_AT = 8 };
+    bool big = has(h, at, "MM\0*", 4);
+    uint32_t list_at = tiff_number(h, at + 4, 4, big);
+    if ((!big && !has(h, at, "II*\0", 4)) || list_at >= end - at) {
+        return 1;
+    }
+    size_t entry = at + list_at + 2;
+    size_t n = tiff_number(h, at + list_at, 2, big);
+    for (; n > 0 && entry + ENTRY_BYTES <= end; n--, entry += ENTRY_BYTES) {
+        if (tiff_number(h, entry, 2, big) == TAG_ORIENTATION) {
+            uint32_t value = tiff_number(h, entry + VALUE_AT, 2, big);
+            return value >= 1 && value <= 8 ? value : 1;
+        }
+    }
+    return 1;
+}
+
 static void read_jpeg(struct image_info *out, const struct head *h)
 {
+    enum { APP1 = 0xe1, EXIF_AT = 4, TIFF_AT = 10 };
     size_t at = 2;
     while (at + 9 < h->bytes && byte_at(h, at) == 0xff) {
         unsigned marker = byte_at(h, at + 1);
+        size_t len = big16(h, at + 2);
         if (is_frame(marker)) {
             out->height = big16(h, at + 5);
             out->width = big16(h, at + 7);
+            out->frame_at = at;
             return;
         }
-        at += marker == 0xff ? 1 : 2 + big16(h, at + 2);
+        if (marker == APP1 && len + 2 > TIFF_AT && has(h, at + EXIF_AT, "Exif\0\0", 6)) {
+            out->orientation = read_orientation(h, at + TIFF_AT, at + 2 + len);
+        }
+        at += marker == 0xff ? 1 : 2 + len;
     }
 }
 
-bool image_info_read(struct image_info *out, struct sv base64)
+static bool read_head(struct image_info *out, const struct head *h)
 {
     static const struct {
         const char *mime_type, *magic;
@@ -138,20 +164,28 @@ bool image_info_read(struct image_info *out, struct sv base64)
         {"image/gif", "GIF8", 4, read_gif},
         {"image/webp", "RIFF", 4, read_webp},
     };
-    if (!is_base64(base64)) {
-        return false;
-    }
-    struct head h = {.base64 = base64, .bytes = base64.n / 4 * 3};
-    if (base64.n > HEAD_CHARS) {
-        h = (struct head){.base64 = sv_sub(base64, 0, HEAD_CHARS), .bytes = HEAD_BYTES};
-    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (has(&h, 0, kinds[i].magic, kinds[i].len) &&
-            (kinds[i].read != read_webp || has(&h, 8, "WEBP", 4))) {
-            *out = (struct image_info){.mime_type = kinds[i].mime_type};
-            kinds[i].read(out, &h);
+        if (has(h, 0, kinds[i].magic, kinds[i].len) &&
+            (kinds[i].read != read_webp || has(h, 8, "WEBP", 4))) {
+            *out = (struct image_info){.mime_type = kinds[i].mime_type, .orientation = 1};
+            kinds[i].read(out, h);
             return true;
         }
     }
     return false;
+}
+
+bool image_info_read(struct image_info *out, struct sv bytes)
+{
+    return read_head(out, &(struct head){.text = bytes, .bytes = bytes.n});
+}
+
+bool image_info_read_base64(struct image_info *out, struct sv base64)
+{
+    if (!is_base64(base64)) {
+        return false;
+    }
+    struct sv start = sv_sub(base64, 0, HEAD_CHARS);
+    return read_head(
+        out, &(struct head){.text = start, .base64 = true, .bytes = start.n / 4 * 3});
 }

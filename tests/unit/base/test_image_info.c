@@ -8,34 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "llm/image_info.h"
-
-static void encode(struct buf *out, const unsigned char *bytes, size_t n)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned bits = (unsigned)bytes[i] << 16;
-        bits |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
-        bits |= i + 2 < n ? (unsigned)bytes[i + 2] : 0;
-        for (size_t k = 0; k < 4; k++) {
-            buf_addc(out, i + k > n ? '=' : digits[bits >> (18 - 6 * k) & 63]);
-        }
-    }
-}
+#include "base/base64.h"
+#include "base/image_info.h"
 
 static void expect(const char *bytes, size_t n, const char *mime_type, unsigned width,
                    unsigned height)
 {
     struct buf text = {0};
-    struct image_info info;
-    encode(&text, (const unsigned char *)bytes, n);
-    assert_int_equal(image_info_read(&info, buf_sv(&text)), mime_type != NULL);
+    struct image_info info, same;
+    base64_add(&text, sv_make(bytes, n));
+    assert_int_equal(image_info_read(&info, sv_make(bytes, n)), mime_type != NULL);
+    assert_int_equal(image_info_read_base64(&same, buf_sv(&text)), mime_type != NULL);
     if (mime_type) {
         assert_string_equal(info.mime_type, mime_type);
         assert_int_equal(info.width, width);
         assert_int_equal(info.height, height);
+        assert_memory_equal(&info, &same, sizeof info);
     }
     buf_finish(&text);
 }
@@ -87,6 +75,45 @@ static void finds_the_size_behind_a_preview(void **state)
     free(bytes);
 }
 
+// A JPEG with an EXIF block of one tag, in either order of bytes.
+static unsigned orientation_of(const char *tiff, size_t n)
+{
+    struct buf b = {0};
+    struct image_info info;
+    buf_add(&b, "\xff\xd8\xff\xe1\0", 5);
+    buf_addc(&b, (char)(n + 8));
+    buf_add(&b, "Exif\0\0", 6);
+    buf_add(&b, tiff, n);
+    buf_add(&b, "\xff\xc0\0\x0b\x08\3\4\1\2\1", 10);
+    assert_true(image_info_read(&info, buf_sv(&b)));
+    assert_int_equal(info.width, 0x102);
+    assert_int_equal(info.frame_at, b.len - 10);
+    for (size_t cut = 0; cut < b.len; cut++) { // never reads beyond its end
+        char *part = malloc(cut + 1);
+        memcpy(part, b.data, cut);
+        struct image_info of_part;
+        (void)image_info_read(&of_part, sv_make(part, cut));
+        free(part);
+    }
+    buf_finish(&b);
+    return info.orientation;
+}
+
+#define ORIENTATION(tiff) orientation_of(tiff, sizeof(tiff) - 1)
+
+static void finds_how_a_photo_was_held(void **state)
+{
+    (void)state;
+    assert_int_equal(ORIENTATION("II*\0\10\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0\0\0"), 6);
+    assert_int_equal(ORIENTATION("MM\0*\0\0\0\10\0\1\1\x12\0\3\0\0\0\1\0\3\0\0"), 3);
+    assert_int_equal(ORIENTATION("MM\0*\0\0\0\10\0\1\1\x12\0\3\0\0\0\1\0\x9\0\0"), 1);
+    assert_int_equal(ORIENTATION("MM\0*\0\0\0\10\xff\xff\1\x10\0\3\0\0\0\1\0\3\0\0"), 1);
+    assert_int_equal(ORIENTATION("II*\0\xff\xff\xff\xff\1\0\x12\1\3\0\1\0\0\0\6\0\0\0"),
+                     1);
+    assert_int_equal(ORIENTATION("II*\0\10\0\0\0\1\0\x12\1\3\0"), 1);
+    assert_int_equal(ORIENTATION("XX*\0\10\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0\0\0"), 1);
+}
+
 static void text_that_is_not_base64_is_no_image(void **state)
 {
     (void)state;
@@ -95,10 +122,10 @@ static void text_that_is_not_base64_is_no_image(void **state)
                                        "====",      "R===",      "R0lGO=lhAA"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct image_info info;
-        assert_false(image_info_read(&info, sv_of(rows[i])));
+        assert_false(image_info_read_base64(&info, sv_of(rows[i])));
     }
     struct image_info info;
-    assert_true(image_info_read(&info, sv_of("R0lGODlh")));
+    assert_true(image_info_read_base64(&info, sv_of("R0lGODlh")));
 }
 
 int main(void)
@@ -108,6 +135,7 @@ int main(void)
         cmocka_unit_test(a_size_may_be_missing),
         cmocka_unit_test(knows_nothing_else),
         cmocka_unit_test(finds_the_size_behind_a_preview),
+        cmocka_unit_test(finds_how_a_photo_was_held),
         cmocka_unit_test(text_that_is_not_base64_is_no_image),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
