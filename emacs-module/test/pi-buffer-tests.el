@@ -146,10 +146,18 @@
     (should (equal (pi-buffer-tests--disk) "1\nTWO\n"))))
 
 (ert-deftest pi-buffer-tests-deleted ()
-  "The file is gone, the buffer is not."
+  "The file is gone, the buffer is not: what the user did not change may go."
   (pi-buffer-tests--visiting "one\n"
     (delete-file pi-buffer-tests--file)
-    (should (eq 'conflict (car (pi-buffer-tests--serve 'snapshot))))))
+    (should (equal (pi-buffer-tests--serve 'read) '(not-open)))
+    (should (equal (pi-buffer-tests--serve 'snapshot) '(not-open)))
+    (insert "mine ")
+    (should (equal (pi-buffer-tests--get (pi-buffer-tests--serve 'read) :text)
+                   "mine one\n"))
+    (let ((answer (pi-buffer-tests--serve 'snapshot)))
+      (should (eq (car answer) 'conflict))
+      (should (string-search "deleted" (pi-buffer-tests--get answer :message))))
+    (pi-buffer-tests--write "")))
 
 (ert-deftest pi-buffer-tests-read-only ()
   (pi-buffer-tests--visiting "one\n"
