@@ -214,6 +214,15 @@ static enum pi_status say(struct tool_result *result, const struct writing *w,
     return ok ? PI_OK : error_nomem(err);
 }
 
+// Nothing was there to be compared with.
+static enum pi_status say_created(struct json **details, struct pi_error *err)
+{
+    *details = json_new_object();
+    return *details && json_set(*details, "created", json_new_bool(true))
+               ? PI_OK
+               : error_nomem(err);
+}
+
 static enum pi_status record(struct tool_result *result, const struct writing *w,
                              struct pi_error *err)
 {
@@ -228,6 +237,8 @@ static enum pi_status record(struct tool_result *result, const struct writing *w
     enum pi_status st = PI_OK;
     if (diff.len > 0 && !w->snapshot.is_new) {
         st = edit_diff_make(&result->details, &lines, &diff, err);
+    } else if (w->snapshot.is_new) {
+        st = say_created(&result->details, err);
     }
     struct tool_file_change change = {
         .path = w->target->path,

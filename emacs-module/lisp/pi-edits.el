@@ -287,25 +287,30 @@ Return (CHANGES . REST)."
          (string= text (buffer-substring-no-properties position end))
          (or (equal text "") (string-suffix-p "\n" text) (= end (point-max))))))
 
-(defun pi-edits--search (text near)
-  "The place of the lines TEXT that is nearest to NEAR, or nil."
+(defun pi-edits--search (text near forward)
+  "The first place of the lines TEXT behind NEAR, or nil.
+Before NEAR unless FORWARD."
   (let ((case-fold-search nil)
-        best)
-    (cl-flet ((try (search)
-                (goto-char near)
-                (let (found)
-                  (while (and (not found) (funcall search text nil t))
-                    (let ((at (match-beginning 0)))
-                      (goto-char (if (eq search #'search-backward) at (1+ at)))
-                      (when (and (pi-edits--at-p text at)
-                                 (save-excursion (goto-char at) (bolp)))
-                        (setq found at))))
-                  (when (and found (or (not best) (< (abs (- found near))
-                                                     (abs (- best near)))))
-                    (setq best found)))))
-      (try #'search-forward)
-      (try #'search-backward))
-    best))
+        found)
+    (goto-char near)
+    (while (and (not found)
+                (if forward
+                    (search-forward text nil t)
+                  (search-backward text nil t)))
+      (goto-char (match-beginning 0))
+      (if (and (bolp) (pi-edits--at-p text (point)))
+          (setq found (point))
+        (when forward
+          (forward-char 1))))
+    found))
+
+(defun pi-edits--nearest (text near)
+  "The place of the lines TEXT that is nearest to NEAR, or nil."
+  (let ((after (pi-edits--search text near t))
+        (before (pi-edits--search text near nil)))
+    (if (and after before (< (- near before) (- after near)))
+        before
+      (or after before))))
 
 (defun pi-edits-find (hunk)
   "Where HUNK is in the current, widened buffer, as (BEGIN . END); nil if gone."
@@ -316,7 +321,7 @@ Return (CHANGES . REST)."
       (forward-line (1- (pi-edits-hunk-line hunk)))
       (setq at (if (pi-edits--at-p text (point))
                    (point)
-                 (and (not (equal text "")) (pi-edits--search text (point)))))
+                 (and (not (equal text "")) (pi-edits--nearest text (point)))))
       (when at
         (cons at (+ at (length text)))))))
 

@@ -51,6 +51,9 @@ The agent no longer waits for its answer.")
 (defvar pi-session-start-functions nil
   "Functions that are called with a new session, before its first prompt.")
 
+(defvar pi-session-send-functions nil
+  "Functions that are called with a session before a message is sent to it.")
+
 (defvar pi-session-end-functions nil
   "Functions that are called with a session that is about to end.")
 
@@ -272,6 +275,7 @@ OPTIONS is a plist for the module, see `pi-module--create'."
 While the agent works DELIVERY decides: `steer' comes before the next
 request to the model, `follow-up' (the default) when the work is done.
 IMAGES is a list of (TYPE . BASE64)."
+  (run-hook-wrapped 'pi-session-send-functions #'pi-session--guard session)
   (pi-module--prompt (pi-session--agent session) (or delivery 'follow-up)
                      (pi-session--fields
                       (list :text text
@@ -515,7 +519,8 @@ buffer may be in the middle of being saved."
          (if (fboundp 'pi-save-before-command)
              (pi-save-before-command session id text directory)
            (list 'not-open)))
-        (_ (pi-buffer-serve op path version changes))))))
+        (_ (let ((pi-buffer-session session))
+             (pi-buffer-serve op path version changes)))))))
 
 (provide 'pi-session)
 ;;; pi-session.el ends here

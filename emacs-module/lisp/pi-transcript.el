@@ -19,7 +19,8 @@
 (require 'subr-x)
 
 (declare-function pi-output-show "pi-output" (session id))
-(declare-function pi-changes "pi-review" ())
+(declare-function pi-changes "pi-review" (&optional whole))
+(declare-function pi-review-question-diff "pi-review" ())
 (declare-function pi-compose "pi-compose" ())
 (declare-function pi-list-sessions "pi-list" ())
 (declare-function pi-menu "pi-menu" ())
@@ -64,6 +65,7 @@
                      ("C-c C-s" . pi-steer)
                      ("C-c C-p" . pi-menu)
                      ("d" . pi-changes)
+                     ("e" . pi-review-question-diff)
                      ("o" . pi-show-output)
                      ("y" . pi-session-allow)
                      ("!" . pi-session-always)

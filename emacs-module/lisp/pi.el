@@ -21,6 +21,7 @@
 ;;; Code:
 
 (require 'pi-compose)
+(require 'pi-review)
 (require 'pi-session)
 (require 'pi-transcript)
 (require 'project)
@@ -28,13 +29,10 @@
 
 (autoload 'pi-list-sessions "pi-list" nil t)
 (autoload 'pi-resume "pi-list" nil t)
-(autoload 'pi-changes "pi-review" nil t)
 
 (declare-function bookmark-prop-get "bookmark" (bookmark prop))
 (declare-function pi-list-open "pi-list" (file directory))
 (declare-function pi-module--version "ext:pi-module" ())
-
-(defvar pi-review-edits)
 
 (defcustom pi-model nil
   "The model to talk to, for instance \"replay:FILE\"; nil means the default."

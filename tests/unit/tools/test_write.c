@@ -43,7 +43,8 @@ static void test_new_file(void **state)
     assert_true(change->saved);
     assert_false(change->in_editor);
     assert_int_equal(change->lines, 0);
-    assert_null(f->result.details);
+    assert_true(json_get_bool(f->result.details, "created", false));
+    assert_null(json_get_str(f->result.details, "patch"));
     free(path);
     expect_written(f, "{\"path\":\"empty\",\"content\":\"\"}",
                    "Successfully wrote 0 bytes to empty");
