@@ -15,7 +15,7 @@
 (require 'subr-x)
 
 (declare-function pi-answer "pi-questions" ())
-(declare-function pi-changes "pi-review" ())
+(declare-function pi-changes "pi-review" (&optional whole))
 (declare-function pi-select-model "pi" ())
 (declare-function pi-select-thinking "pi" ())
 (declare-function pi-usage "pi-transcript" ())

@@ -19,7 +19,7 @@
 (require 'pi-session)
 (require 'subr-x)
 
-(declare-function pi-compose-insert "pi-compose" (session text))
+(declare-function pi-compose "pi-compose" (&optional text))
 
 (defcustom pi-review-edits 'after
   "When the user sees changes of files.
@@ -289,6 +289,7 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
         (diff-mode)
         (setq default-directory (pi-session-directory session)
               pi-review--session session
+              pi-session--current session
               buffer-read-only t)
         (buffer-disable-undo)
         (setq bidi-paragraph-direction 'left-to-right)
@@ -454,10 +455,7 @@ Unless REJECTED, those that make them again."
                        (pi-review--quoted "+" (pi-edits-hunk-new hunk))))
          (quoted (concat (replace-regexp-in-string "^" "> " (string-trim-right text "\n+"))
                          "\n\n")))
-    (if (fboundp 'pi-compose-insert)
-        (pi-compose-insert pi-review--session quoted)
-      (pi-review--note (concat "The user says about your edit\n" quoted
-                               (read-string "Comment: "))))))
+    (pi-compose quoted)))
 
 (defun pi-review--quoted (sign text)
   "The lines of TEXT behind SIGN, not too many of them."
