@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 JOBS := $(shell nproc)
 
-.PHONY: all program demo test install lint bench asan tsan fuzz clean help
+.PHONY: all program nvim demo demo-nvim test install lint bench asan tsan fuzz clean help
 
 all: program
 	@cmake --build --preset release --target grammars
@@ -16,8 +16,19 @@ program:
 	@cmake --preset release
 	@cmake --build --preset release
 
+# What a plugin manager runs in a clone: the server, and the tags of :help pi.
+nvim:
+	@.ci/packages build
+	@cmake --preset release
+	@cmake --build --preset release --target pi-nvim pi-guard
+	@! command -v nvim >/dev/null || \
+	    nvim --headless -u NONE -i NONE -n -c 'helptags nvim-rpc/doc' -c 'qall!' </dev/null
+
 demo: program
 	@PI=build/release/cli/pi cli/demo/run
+
+demo-nvim: nvim
+	@PI_NVIM=build/release/nvim-rpc/pi-nvim nvim-rpc/demo/run
 
 test:
 	@.ci/packages test
@@ -55,6 +66,8 @@ clean:
 help:
 	@echo "make           build pi into build/release"
 	@echo "make demo      build it and show it at work"
+	@echo "make nvim      build only what Neovim needs"
+	@echo "make demo-nvim show it at work in Neovim"
 	@echo "make test      build with warnings as errors and run the tests"
 	@echo "make install   install into PREFIX=$(PREFIX); DESTDIR is honoured"
 	@echo "make lint      style, layers, clang-tidy"

@@ -41,9 +41,10 @@ if [ -d prefix/share/emacs ] && [ -z "$sanitizers" ] && command -v emacs >/dev/n
     [ "$found" = "$version" ] || fail "Emacs loads the module of version '$found'"
 fi
 if [ -d prefix/share/nvim ] && command -v nvim >/dev/null; then
-    found=$(PATH=$prefix/bin:$PATH XDG_DATA_DIRS=$prefix/share nvim --headless -u NORC -i NONE -n \
-        -c "lua io.write(vim.fn.exepath('pi-nvim'), ' ', vim.fn.exists(':Pi'))" -c qa! 2>&1)
-    [ "$found" = "$prefix/bin/pi-nvim 2" ] || fail "Neovim finds '$found'"
+    found=$(XDG_DATA_DIRS=$prefix/share nvim --headless -u NORC -i NONE -n \
+        -c "lua io.write(require('pi.binary').find(), ' ', vim.fn.exists(':Pi'))" \
+        -c 'help :Pi' -c "lua io.write(' ', vim.fn.expand('%:t'))" -c qa! 2>&1)
+    [ "$found" = "$prefix/bin/pi-nvim 2 pi.txt" ] || fail "Neovim finds '$found'"
 fi
 
 cat >consumer.c <<'END'
