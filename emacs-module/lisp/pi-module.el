@@ -171,11 +171,11 @@ FUNCTIONs are called when it is loaded.")
     (mapconcat (lambda (words) (mapconcat #'shell-quote-argument words " "))
                `(("cmake" "-S" ,(directory-file-name source) "-B" ,build
                   "-DCMAKE_BUILD_TYPE=RelWithDebInfo" "-DBUILD_TESTING=OFF"
-                  ,@pi-module-cmake-arguments)
+                  "-DCMAKE_COLOR_MAKEFILE=OFF" ,@pi-module-cmake-arguments)
                  ("cmake" "--build" ,build "--parallel" ,(number-to-string (num-processors))
                   "--target" "pi-module"
                   "pi-guard")
-                 ("cmake" "--install" ,build "--prefix" ,prefix "--component" "emacs"))
+                 ("cmake" "--install" ,build "--prefix" ,prefix "--component" "native"))
                " && ")))
 
 (defun pi-module--take (prefix target)
@@ -231,13 +231,23 @@ loaded."
                              (lambda (_mode) pi-module--buffer-name))
         (add-hook 'compilation-finish-functions #'pi-module--build-finished nil t)))))
 
+(defun pi-module--here (function)
+  "A function that calls FUNCTION in the buffer that is current now."
+  (let ((buffer (current-buffer))
+        (directory default-directory))
+    (lambda ()
+      (with-current-buffer (if (buffer-live-p buffer) buffer (current-buffer))
+        (let ((default-directory directory))
+          (funcall function))))))
+
 (defun pi-module-call (function)
   "Call FUNCTION, for a command, with the module loaded.
 When the module is missing and its sources are not, offer to build it.
 FUNCTION is then called after the build, and this returns nil."
   (if (pi-module--building-p)
       (progn
-        (setq pi-module--build (append pi-module--build (list function)))
+        (setq pi-module--build
+              (append pi-module--build (list (pi-module--here function))))
         (message "This waits for the module of pi, which is being built")
         nil)
     (condition-case err
@@ -246,7 +256,7 @@ FUNCTION is then called after the build, and this returns nil."
        (unless (and (pi-module--source)
                     (y-or-n-p "The module of pi is missing.  Build it now? "))
          (signal (car err) (cdr err)))
-       (pi-module-build function)
+       (pi-module-build (pi-module--here function))
        (setq function #'ignore)))
     (funcall function)))
 

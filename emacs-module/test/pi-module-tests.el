@@ -190,6 +190,7 @@
 (defconst pi-module-tests--works
   '("echo \"$@\" >>arguments"
     "case $1 in --install) prefix=$4;; *) exit 0;; esac"
+    "[ \"$6\" = native ] || exit 1"
     "mkdir -p \"$prefix/lib/pi\" \"$prefix/libexec/pi\" || exit 1"
     "cp \"$PI_EMACS_MODULE\" \"$prefix/lib/pi/\" || exit 1"
     "echo guard >\"$prefix/libexec/pi/pi-guard\"")
@@ -253,10 +254,11 @@
                       :type 'pi-module-missing)
         (should-not (file-exists-p "build")))
       (cl-letf (((symbol-function 'y-or-n-p) #'always))
-        (should-not (pi-module-call (lambda () (setq called t))))
+        (should-not (pi-module-call (lambda () (setq called default-directory))))
         (should-not called)
-        (pi-module-tests--wait)
-        (should called)
+        (let ((default-directory "/"))
+          (pi-module-tests--wait))
+        (should (equal called directory))
         (should (= 7 (pi-module-call (lambda () 7))))))))
 
 (ert-deftest pi-module-tests-build-needs ()
