@@ -18,10 +18,10 @@
 
 (declare-function pi--session-here "pi" ())
 (declare-function pi-add-context "pi" (what))
-(declare-function pi-menu "pi-menu" ())
+(declare-function pi-menu "pi-menu" () t)
 (declare-function url-unhex-string "url-util" (str &optional allow-newlines))
-(declare-function pi-select-model "pi" ())
-(declare-function pi-select-thinking "pi" ())
+(declare-function pi-select-model "pi" (name))
+(declare-function pi-select-thinking "pi" (level))
 (declare-function evil-set-initial-state "ext:evil-core" (mode state))
 
 (defcustom pi-compose-mode-hook nil
@@ -156,8 +156,7 @@ Each gets the text and returns another one; nil keeps it."
                       (pi-session-directory-here)))
          (origin (current-buffer))
          (buffer (pi-compose-buffer directory session)))
-    (when (and session (not (provided-mode-derived-p major-mode 'pi-session-mode
-                                                     'pi-compose-mode)))
+    (when (and session (not (pi-session-own-buffer-p)))
       (setf (pi-session-origin session) origin))
     (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-below-selected)
                             (window-height . 8)))
@@ -195,10 +194,12 @@ While the agent works it waits until that is done, or, with DELIVERY
     (if command
         (progn (pi-compose--clear)
                (call-interactively command))
-      (let ((session (pi-compose--session)))
-        (pi-compose-send-text session text delivery)
-        (pi-compose--clear)
-        (pi-compose-show session)))))
+      (pi-module-call
+       (lambda ()
+         (let ((session (pi-compose--session)))
+           (pi-compose-send-text session text delivery)
+           (pi-compose--clear)
+           (pi-compose-show session)))))))
 
 (defun pi-compose-show (session)
   "Show the transcript of SESSION, and select no window."

@@ -16,8 +16,8 @@
 
 (declare-function pi-answer "pi-questions" ())
 (declare-function pi-changes "pi-review" (&optional whole))
-(declare-function pi-select-model "pi" ())
-(declare-function pi-select-thinking "pi" ())
+(declare-function pi-select-model "pi" (name))
+(declare-function pi-select-thinking "pi" (level))
 (declare-function pi-usage "pi-transcript" ())
 (declare-function notifications-notify "notifications" (&rest params))
 
@@ -118,7 +118,7 @@ Only when no frame has the focus."
 ;;; The mode line
 
 (defvar pi-header--flag nil
-  "What the mode line of all buffers shows: which session asks something.")
+  "Non-nil means what the mode line of all buffers shows: which session asks.")
 (put 'pi-header--flag 'risky-local-variable t)
 
 (defun pi-header--update-flag ()

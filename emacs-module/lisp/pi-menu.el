@@ -26,27 +26,27 @@
 (transient-define-prefix pi-menu ()
   "The commands of pi."
   [:description pi-menu--title
-   ["Talk"
-    ("p" "prompt" pi-prompt)
-    ("c" "compose" pi-compose)
-    ("s" "steer" pi-steer)
-    ("a" "add context" pi-add-context)
-    ("k" "abort" pi-abort)
-    ("C" "continue" pi-continue)]
-   ["Look"
-    ("i" "conversation" pi)
-    ("y" "question" pi-answer)
-    ("d" "changes" pi-changes)
-    ("$" "usage" pi-usage)
-    ("Q" "clear queue" pi-clear-queue)
-    ("!" "report" pi-report)]
-   ["Session"
-    ("n" "new" pi-new)
-    ("l" "list" pi-list-sessions)
-    ("r" "resume" pi-resume)
-    ("R" "rename" pi-rename-session)
-    ("m" "model" pi-select-model)
-    ("t" "thinking" pi-select-thinking)]])
+                ["Talk"
+                 ("p" "prompt" pi-prompt)
+                 ("c" "compose" pi-compose)
+                 ("s" "steer" pi-steer)
+                 ("a" "add context" pi-add-context)
+                 ("k" "abort" pi-abort)
+                 ("C" "continue" pi-continue)]
+                ["Look"
+                 ("i" "conversation" pi)
+                 ("y" "question" pi-answer)
+                 ("d" "changes" pi-changes)
+                 ("$" "usage" pi-usage)
+                 ("Q" "clear queue" pi-clear-queue)
+                 ("!" "report" pi-report)]
+                ["Session"
+                 ("n" "new" pi-new)
+                 ("l" "list" pi-list-sessions)
+                 ("r" "resume" pi-resume)
+                 ("R" "rename" pi-rename-session)
+                 ("m" "model" pi-select-model)
+                 ("t" "thinking" pi-select-thinking)]])
 
 (provide 'pi-menu)
 ;;; pi-menu.el ends here

@@ -209,6 +209,11 @@ there" directory)))
       (setq number (1+ number)))
     number))
 
+(defun pi-session-own-buffer-p ()
+  "Whether the current buffer is a transcript or one for prompts."
+  ;; How several modes are given depends on the version of Emacs.
+  (or (derived-mode-p 'pi-session-mode) (derived-mode-p 'pi-compose-mode)))
+
 (defun pi-session-directory-here ()
   "The root of the current project, or the current directory."
   (let ((project (project-current)))

@@ -124,7 +124,7 @@
 
 (defun pi--note-origin (session)
   "Remember the current buffer as the one from which SESSION was spoken to."
-  (unless (provided-mode-derived-p major-mode 'pi-session-mode 'pi-compose-mode)
+  (unless (pi-session-own-buffer-p)
     (setf (pi-session-origin session) (current-buffer))))
 
 ;;;###autoload
@@ -132,9 +132,11 @@
   "Go to the conversation of the current project.
 With prefix argument NEW begin another one."
   (interactive "P")
-  (pop-to-buffer (pi-session-buffer
-                  (if new (pi--new-session (pi-session-directory-here))
-                    (pi--session-here)))))
+  (pi-module-call
+   (lambda ()
+     (pop-to-buffer (pi-session-buffer
+                     (if new (pi--new-session (pi-session-directory-here))
+                       (pi--session-here)))))))
 
 (defun pi-new ()
   "Begin another conversation in the current project."
@@ -152,7 +154,7 @@ With prefix argument NEW begin another one."
 (defun pi--region-reference ()
   "How a prompt names the region, if there is one in a buffer that is not ours."
   (and (use-region-p)
-       (not (provided-mode-derived-p major-mode 'pi-session-mode 'pi-compose-mode))
+       (not (pi-session-own-buffer-p))
        (pi-context-quote
         (pi-context-region-name (pi-session-directory-here)))))
 
@@ -183,16 +185,29 @@ With \\[universal-argument] write the text in a buffer of its own; with
                (call-interactively command)
              (pi--send (pi--with-region text region) nil new)))))))
 
+(defun pi--keep (text)
+  "Keep TEXT, which could not be sent, in the buffer for prompts."
+  (add-to-history 'pi-prompt-history text)
+  (unless noninteractive
+    (save-window-excursion (pi-compose text))))
+
 (defun pi--send (text delivery new)
   "Send TEXT by DELIVERY, in a NEW session if non-nil, and return the session.
-When there is no session, the text is kept in the buffer for prompts."
+When there can be no session, the text is kept.  While the module is
+being built, the text waits for that, and the value is nil."
+  (condition-case err
+      (pi-module-call (lambda () (pi--send-now text delivery new)))
+    (pi-module-missing
+     (pi--keep text)
+     (signal (car err) (cdr err)))))
+
+(defun pi--send-now (text delivery new)
+  "Do what `pi--send' does with TEXT, DELIVERY and NEW, with the module there."
   (let ((session (condition-case err
                      (if new (pi--new-session (pi-session-directory-here))
                        (pi--session-here))
                    ((user-error pi-error)
-                    (add-to-history 'pi-prompt-history text)
-                    (unless noninteractive
-                      (save-window-excursion (pi-compose text)))
+                    (pi--keep text)
                     (signal (car err) (cdr err))))))
     (pi--note-origin session)
     (pi-compose-send-text session text delivery)
