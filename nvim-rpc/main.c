@@ -1,5 +1,5 @@
-// pi-nvim: the agent as a process that Neovim talks to over msgpack-RPC on standard input
-// and output.
+// pi-nvim: the agent as a process that Neovim talks to over msgpack-RPC, on standard
+// input and output or at a Unix socket.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "pi.h"
 #include "server.h"
+#include "socket.h"
 
 enum { IN, OUT, WAKE, SIGNALS, FDS };
 
@@ -90,18 +91,38 @@ static enum pi_status loop(struct server *s, int signals, struct pi_error *err)
     return status == PI_CLOSED ? PI_OK : status;
 }
 
-static int run(struct pi_error *err)
+// The channel: the standard descriptors, or one connection to the socket at `path`.
+static enum pi_status open_channel(const char *path, int signals, int *in, int *out,
+                                   struct pi_error *err)
+{
+    enum pi_status status = PI_OK;
+    if (path) {
+        status = socket_await(path, signals, in, err);
+        *out = status == PI_OK ? fcntl(*in, F_DUPFD_CLOEXEC, 3) : -1;
+        if (status == PI_OK && *out < 0) {
+            status = error_errno(err, errno, "no descriptor to talk to Neovim");
+        }
+    } else if (!take_channel(in, out)) {
+        status = error_errno(err, errno, "no descriptors to talk to Neovim");
+    }
+    return status;
+}
+
+static int run(const char *path, struct pi_error *err)
 {
     int in;
     int out;
     struct server s;
     int signals = take_signals();
-    if (signals < 0 || !take_channel(&in, &out)) {
-        return (int)error_errno(err, errno, "no descriptors to talk to Neovim");
+    if (signals < 0) {
+        return (int)error_errno(err, errno, "no descriptor for signals");
     }
-    enum pi_status status = server_init(&s, in, out, err);
+    enum pi_status status = open_channel(path, signals, &in, &out, err);
+    if (status == PI_OK) {
+        status = server_init(&s, in, out, err);
+    }
     if (status != PI_OK) {
-        return (int)status;
+        return status == PI_ABORTED ? PI_OK : (int)status;
     }
     status = loop(&s, signals, err);
     if (status == PI_OK && s.failed) {
@@ -114,15 +135,16 @@ static int run(struct pi_error *err)
 int main(int argc, char **argv)
 {
     struct pi_error err = {0};
+    bool listens = argc == 3 && strcmp(argv[1], "--listen") == 0;
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("pi-nvim %s\n", pi_version());
         return EXIT_SUCCESS;
     }
-    if (argc > 1) {
-        fprintf(stderr, "pi-nvim is started by Neovim and has no options\n");
+    if (argc > 1 && !listens) {
+        fprintf(stderr, "usage: pi-nvim [--listen SOCKET]; Neovim starts it\n");
         return 2;
     }
-    if (run(&err) != PI_OK) {
+    if (run(listens ? argv[2] : NULL, &err) != PI_OK) {
         fprintf(stderr, "pi-nvim: %s\n", err.message);
         return EXIT_FAILURE;
     }

@@ -115,6 +115,91 @@ static enum pi_status set_tools(struct server *s, const struct arguments *a,
     return pi_agent_set_tools(s->agent, a->tools ? a->tools : "", err);
 }
 
+static const struct param review_params[] = {
+    PARAM("review", PARAM_TEXT, review),
+    {0},
+};
+
+static enum pi_status set_review(struct server *s, const struct arguments *a,
+                                 struct pack *result, struct pi_error *err)
+{
+    static const char *const reviews[] = {
+        [PI_REVIEW_AFTER] = "after",
+        [PI_REVIEW_BEFORE] = "before",
+        NULL,
+    };
+    (void)result;
+    int review = choice(reviews, a->review, -1);
+    if (review < 0) {
+        return error_set(err, PI_INVALID, "review is after or before");
+    }
+    pi_agent_set_review(s->agent, (enum pi_review)review);
+    return PI_OK;
+}
+
+static const struct param note_params[] = {
+    PARAM("text", PARAM_TEXT, text),
+    {0},
+};
+
+static enum pi_status add_note(struct server *s, const struct arguments *a,
+                               struct pack *result, struct pi_error *err)
+{
+    (void)result;
+    if (!a->text) {
+        return error_set(err, PI_INVALID, "a note needs a text");
+    }
+    return pi_agent_add_note(s->agent, a->text, err);
+}
+
+static const struct param list_messages_params[] = {
+    PARAM("max", PARAM_NUMBER, max),
+    {0},
+};
+
+static enum pi_status list_messages(struct server *s, const struct arguments *a,
+                                    struct pack *result, struct pi_error *err)
+{
+    (void)result;
+    return pi_agent_list_messages(s->agent, (size_t)a->max, err);
+}
+
+static const struct param add_tool_params[] = {
+    PARAM("name", PARAM_TEXT, tool.name),
+    PARAM("label", PARAM_TEXT, tool.label),
+    PARAM("description", PARAM_TEXT, tool.description),
+    PARAM("parameters", PARAM_TEXT, tool.parameters),
+    PARAM("snippet", PARAM_TEXT, tool.snippet),
+    PARAM("title", PARAM_TEXT, tool.title),
+    PARAM("reads", PARAM_FLAG, tool.reads),
+    {0},
+};
+
+static enum pi_status add_tool(struct server *s, const struct arguments *a,
+                               struct pack *result, struct pi_error *err)
+{
+    (void)result;
+    if (!a->tool.name || !a->tool.description) {
+        return error_set(err, PI_INVALID, "a tool needs a name and a description");
+    }
+    return pi_agent_add_tool(s->agent, &a->tool, err);
+}
+
+static const struct param remove_tool_params[] = {
+    PARAM("name", PARAM_TEXT, name),
+    {0},
+};
+
+static enum pi_status remove_tool(struct server *s, const struct arguments *a,
+                                  struct pack *result, struct pi_error *err)
+{
+    (void)result;
+    if (!a->name) {
+        return error_set(err, PI_INVALID, "which tool is to go?");
+    }
+    return pi_agent_remove_tool(s->agent, a->name, err);
+}
+
 static const struct param call_params[] = {
     PARAM("id", PARAM_TEXT, call.id),
     PARAM("name", PARAM_TEXT, call.name),
@@ -190,6 +275,11 @@ const struct method methods_of_run[] = {
     {"set_thinking", false, set_thinking, thinking_params},
     {"list_models", false, list_models, query_params},
     {"set_tools", false, set_tools, tools_params},
+    {"set_review", false, set_review, review_params},
+    {"add_note", false, add_note, note_params},
+    {"list_messages", false, list_messages, list_messages_params},
+    {"add_tool", false, add_tool, add_tool_params},
+    {"remove_tool", false, remove_tool, remove_tool_params},
     {"call_tool", false, call_tool, call_params},
     {"answer_host", false, answer_host, answer_host_params},
     {"answer_permission", false, answer_permission, answer_permission_params},

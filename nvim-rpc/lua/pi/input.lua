@@ -184,23 +184,12 @@ local function show(session, input)
   local window = require('pi.window')
   local height = config.get('input_height')
   local above = window.open(session)
-  local place = api.nvim_win_get_config(above)
-  if place.relative ~= '' then
-    local row, col = api.nvim_win_get_position(above)[1], api.nvim_win_get_position(above)[2]
-    api.nvim_win_set_height(above, math.max(place.height - height - 2, 3))
-    api.nvim_open_win(input.buf, true, {
-      relative = 'editor',
-      width = place.width,
-      height = height,
-      row = row + api.nvim_win_get_height(above) + 1,
-      col = col - 1,
-      border = 'single',
-    })
+  if window.split_float(above, input.buf, height) then
     return
   end
   vim.cmd(('noautocmd call win_gotoid(%d)'):format(above))
-  window.split(('belowright %dsplit'):format(math.min(height, math.max(api.nvim_win_get_height(0) - 4, 1))))
-  api.nvim_win_set_buf(0, input.buf)
+  local room = math.max(api.nvim_win_get_height(0) - 4, 1)
+  window.split(('belowright %dsplit'):format(math.min(height, room)), input.buf)
 end
 
 --- Opens the input and goes there, in insert mode. text replaces what is in it.
@@ -240,7 +229,7 @@ function M.close(session)
   if win and #api.nvim_list_wins() > 1 then
     local above = require('pi.window').find(session)
     local was_in = api.nvim_get_current_win() == win
-    pcall(api.nvim_win_close, win, true)
+    require('pi.window').close_window(win)
     if was_in and above and api.nvim_win_is_valid(above) then
       api.nvim_set_current_win(above)
     end

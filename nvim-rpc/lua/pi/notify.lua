@@ -1,8 +1,12 @@
 -- A word to the user that never needs a key: one short line, and of several in a moment
 -- only the worst, or the last of these. Whoever replaced vim.notify gets them all and whole.
 
-local builtin = vim.notify
 local waiting
+
+-- Whether it is Neovim's own, whenever this is loaded.
+local function is_builtin()
+  return debug.getinfo(vim.notify, 'S').source:find('vim/_editor.lua', 1, true) ~= nil
+end
 
 local function cut(text)
   local room = math.max(vim.o.columns - 14, 20)
@@ -27,7 +31,7 @@ end
 ---@param level number|nil of vim.log.levels
 return function(text, level)
   text = 'pi: ' .. text:gsub('^pi: ', '')
-  if vim.notify ~= builtin then
+  if not is_builtin() then
     vim.schedule(function()
       vim.notify(text, level or vim.log.levels.INFO, { title = 'pi' })
     end)

@@ -88,12 +88,8 @@ end
 
 local events = {}
 
-function events.session_start(view, event, session)
+function events.session_start(view, _, session)
   view:rename('pi://' .. session.id)
-  if view:is_empty() and not event.resumed then
-    local where = vim.fn.fnamemodify(session.cwd, ':~')
-    add_meta(view, ('pi in %s. :Pi TEXT or i asks, g? shows the keys.'):format(where))
-  end
 end
 
 function events.session_end(view, event)
@@ -102,7 +98,7 @@ function events.session_end(view, event)
   end
   view.calls = {}
   end_flow(view)
-  if event.code == 0 and not view:is_empty() then
+  if event.code == 0 then
     add_meta(view, 'the agent has ended')
   end
 end
@@ -116,7 +112,8 @@ end
 function events.agent_end(view, _, session)
   end_flow(view)
   local usage = session.usage
-  local words = { toolcall.duration(vim.loop.hrtime() / 1e9 - (view.since or 0)) }
+  local seconds = vim.loop.hrtime() / 1e9 - (view.since or 0)
+  local words = { seconds >= 1 and toolcall.duration(seconds) or 'done' }
   if usage.context > 0 then
     table.insert(words, require('pi.status').count(usage.context) .. ' tokens')
   end
@@ -247,12 +244,12 @@ function events.question_end(view, event)
   end
 end
 
-function events.queue_update(view, event)
+function events.queue_update(view, event, session)
   for _, text in ipairs(event.dropped or {}) do
     add_meta(view, 'dropped: ' .. text)
   end
   local waiting = #(event.steering or {}) + #(event.followUp or {})
-  if waiting > (view.waiting or 0) then
+  if session.running and waiting > (view.waiting or 0) then
     local last = event.followUp and event.followUp[#event.followUp]
     local steer = #(event.steering or {}) > (view.steering or 0)
     if steer then

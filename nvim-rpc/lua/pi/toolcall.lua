@@ -208,7 +208,11 @@ local function take_result(call, result, failed)
     text = details.diff
   end
   call.log = details.fullOutputPath
-  call:take(text)
+  if call.log then
+    text = text:gsub('\n*%[Showing [^\n]*%]', '')
+  end
+  -- The title says how it ended.
+  call:take((text:gsub('\n*Command exited with code %-?%d+%s*$', '\n')))
   if not failed and first_shown[call.name] and not call.diff then
     call.shows = CLOSED
   end

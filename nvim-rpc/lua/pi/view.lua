@@ -74,6 +74,11 @@ local function create(session)
   view.buf = api.nvim_create_buf(false, true)
   require('pi.session').own_buffer(view.buf, session)
   vim.bo[view.buf].undolevels = -1
+  -- An empty buffer without a name would be taken by the next :edit.
+  local where = vim.fn.fnamemodify(session.cwd, ':~')
+  local first = ('· pi in %s. :Pi TEXT or i asks, g? shows the keys.'):format(where)
+  api.nvim_buf_set_lines(view.buf, 0, -1, true, { first })
+  view.kind = 'meta'
   vim.bo[view.buf].modifiable = false
   vim.bo[view.buf].filetype = 'pi'
   return view
@@ -129,10 +134,6 @@ function View:change(edit)
   end)
 end
 
-function View:is_empty()
-  return api.nvim_buf_line_count(self.buf) == 1 and api.nvim_buf_get_lines(self.buf, 0, 1, true)[1] == ''
-end
-
 -- Cuts between two characters.
 local function cut(text, bytes)
   while bytes > 0 and (text:byte(bytes + 1) or 0) >= 0x80 and text:byte(bytes + 1) < 0xc0 do
@@ -156,15 +157,14 @@ end
 --- Adds whole lines.
 function View:add_lines(lines)
   self:change(function()
-    local from = self:is_empty() and 0 or -1
-    api.nvim_buf_set_lines(self.buf, from, -1, true, vim.tbl_map(M.fold_line, lines))
+    api.nvim_buf_set_lines(self.buf, -1, -1, true, vim.tbl_map(M.fold_line, lines))
   end)
   self.hidden = nil
 end
 
 --- What comes now is of this kind; something else than before stands apart.
 function View:paragraph(kind, always)
-  if (always or kind ~= self.kind) and not self:is_empty() then
+  if always or kind ~= self.kind then
     self:add_lines({ '' })
   end
   self.kind = kind

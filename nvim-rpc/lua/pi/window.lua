@@ -32,17 +32,35 @@ local function other_windows()
   end, api.nvim_tabpage_list_wins(0))
 end
 
---- Runs a command that makes a window, without moving what need not move and without
---- autocommands of the windows in between.
-function M.split(command)
-  local equal = vim.o.equalalways
-  vim.o.equalalways = false
-  local ok, err = pcall(vim.cmd, 'noautocmd keepjumps ' .. command)
-  vim.o.equalalways = equal
-  if not ok then
-    error(err, 0)
-  end
+--- Splits the current window with a command that says how large the new one is, so that
+--- no other changes more than it must. The new one has the focus; autocommands see nothing.
+---@return number win
+function M.split(command, buf)
+  vim.cmd('noautocmd keepalt keepjumps ' .. command)
+  vim.cmd('noautocmd keepalt keepjumps buffer ' .. buf)
   return api.nvim_get_current_win()
+end
+
+-- How the windows around one are arranged: 'row', 'col', or nil for the only one.
+local function arrangement(win, layout)
+  layout = layout or vim.fn.winlayout()
+  if layout[1] == 'leaf' then
+    return nil
+  end
+  for _, child in ipairs(layout[2]) do
+    local found = child[1] == 'leaf' and child[2] == win and layout[1] or arrangement(win, child)
+    if found then
+      return found
+    end
+  end
+end
+
+--- Closes a window; the others do not become equal, whatever 'equalalways' says.
+function M.close_window(win)
+  local direction = vim.o.eadirection
+  vim.o.eadirection = arrangement(win) == 'col' and 'hor' or 'ver'
+  pcall(api.nvim_win_close, win, true)
+  vim.o.eadirection = direction
 end
 
 --- Options of a window on one of our buffers only, whatever is shown in it later.
@@ -85,20 +103,34 @@ local function float_config()
   }
 end
 
+--- Shows another buffer in the lower part of our floating window, with the focus. False
+--- when it is no floating window.
+function M.split_float(win, buf, height)
+  if not is_float(win) then
+    return false
+  end
+  local config_above = float_config()
+  local config_below = float_config()
+  config_above.height = math.max(config_above.height - height - 2, 3)
+  config_below.row = config_above.row + config_above.height + 2
+  config_below.height = height
+  api.nvim_win_set_config(win, config_above)
+  api.nvim_open_win(buf, true, config_below)
+  return true
+end
+
 local openers = {}
 
 function openers.right(buf)
   local width = math.min(config.get('width'), math.floor(vim.o.columns / 2))
-  local win = M.split(('botright vertical %dsplit'):format(width))
-  api.nvim_win_set_buf(win, buf)
+  local win = M.split(('botright vertical %dsplit'):format(width), buf)
   dress(win, { 'winfixwidth' })
   return win
 end
 
 function openers.bottom(buf)
   local height = math.min(config.get('height'), math.floor(vim.o.lines / 2))
-  local win = M.split(('botright %dsplit'):format(height))
-  api.nvim_win_set_buf(win, buf)
+  local win = M.split(('botright %dsplit'):format(height), buf)
   dress(win, { 'winfixheight' })
   return win
 end
@@ -139,6 +171,7 @@ local function restore_sizes()
   restore[tab] = nil
   if before and vim.deep_equal(before.windows, api.nvim_tabpage_list_wins(tab)) then
     vim.cmd(before.command)
+    vim.cmd(before.command) -- a window may have been in the way of another
   end
 end
 
@@ -197,10 +230,7 @@ local function close(win)
     end)
     return
   end
-  local equal = vim.o.equalalways
-  vim.o.equalalways = false
-  pcall(api.nvim_win_close, win, true)
-  vim.o.equalalways = equal
+  M.close_window(win)
 end
 
 --- Hides the conversation in this tab page; the others get their sizes back.

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "pi.h"
+
+/**
+ * Waits at a Unix socket for one Neovim of the same user, and takes the socket's file
+ * away again. *fd is non-blocking and owned by the caller. Blocks until then, or until
+ * something can be read from `signals`: PI_ABORTED. PI_INVALID (the path is too long),
+ * PI_DENIED (another user), PI_BUSY (somebody listens there), PI_IO.
+ */
+enum pi_status socket_await(const char *path, int signals, int *fd, struct pi_error *err);

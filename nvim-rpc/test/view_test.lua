@@ -1,0 +1,159 @@
+-- What the conversation shows, and how.
+
+local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
+local agent = dofile(here .. '/agent.lua')
+local suite = agent.suite
+local tests, check, equal = suite.tests, suite.check, suite.equal
+local api = vim.api
+
+function tests.question_thinking_answer_and_tokens_are_told_apart_without_colour()
+  agent.record({
+    blocks = { { thinking = 'first\nsecond\n' }, { text = 'The answer.\n\nIts end.\n\n' } },
+    usage = { input = 1200, output = 34 },
+  })
+  agent.ask('what?')
+  local text = agent.shown()
+  check(text:find('\n\n❯ what%?\n\n┆ first\n┆ second\n\nThe answer%.\n\nIts end%.\n\n· done, 1k tokens$'), text)
+end
+
+function tests.text_without_line_ends_is_folded()
+  agent.record({ { repeatText = { s = 'x', n = 300000 } } }, { { text = 'Done.' } })
+  agent.ask('go')
+  for line in agent.shown():gmatch('[^\n]+') do
+    check(#line < 5000, 'a line of ' .. #line)
+  end
+  local view = require('pi.view').of(agent.session())
+  check(view, 'no view')
+  local found, namespace = false, api.nvim_create_namespace('pi-view-blocks')
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(view.buf, namespace, 0, -1, { details = true })) do
+    local text = mark[4].virt_text
+    found = found or text and text[1][1]:find('(+295904 bytes)', 1, true)
+  end
+  check(found, 'the rest is not counted')
+end
+
+function tests.output_is_a_tail_that_opens_and_closes()
+  agent.record({ agent.call('bash', { command = 'seq 30; exit 3' }) }, { { text = 'Done.' } })
+  agent.ask('go')
+  agent.shows('▸ $ seq 30; exit 3  — exit 3')
+  agent.shows('lines above, <Tab> shows them')
+  agent.shows('\n│ 30\n')
+  agent.shows_not('\n│ 9\n')
+  agent.go_to('$ seq 30')
+  agent.press('<Tab>')
+  agent.shows('\n│ 9\n')
+  agent.press('<Tab>')
+  agent.shows_not('\n│ 30\n')
+  agent.press('<Tab>')
+  agent.shows('\n│ 30\n')
+end
+
+function tests.what_was_left_out_is_in_the_log_that_gf_opens()
+  agent.record({ agent.call('bash', { command = 'seq 3000' }) }, { { text = 'Done.' } })
+  agent.ask('go')
+  agent.go_to('full log: ')
+  api.nvim_win_set_cursor(0, { api.nvim_win_get_cursor(0)[1], 30 })
+  agent.press('gf')
+  equal(api.nvim_buf_line_count(0), 3000)
+  check(api.nvim_get_current_win() ~= agent.window(), 'in the window of the conversation')
+end
+
+function tests.a_change_shows_its_lines_and_leads_to_them()
+  suite.write('a.txt', 'one\ntwo\nthree\nfour\n')
+  agent.record(
+    { agent.call('edit', { path = 'a.txt', edits = { { oldText = 'three', newText = '3\n3a' } } }) },
+    { { text = 'Look at a.txt:4:2, please.' } }
+  )
+  agent.ask('go')
+  agent.shows('▸ edit a.txt  — ok, +2 -1')
+  agent.go_to('┃ +4')
+  agent.press('<CR>')
+  equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'a.txt', { 4, 0 } })
+  agent.go_to('a.txt:4:2')
+  agent.press('gf')
+  equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'a.txt', { 4, 1 } })
+end
+
+function tests.turns_are_reached_by_keys()
+  agent.record({ { text = 'One.' } }, { { text = 'Two.' } }, { { text = 'Three.' } })
+  agent.ask('first')
+  agent.ask('second')
+  agent.ask('third')
+  agent.go_to('pi in')
+  local function line_after(keys)
+    agent.press(keys)
+    return api.nvim_get_current_line()
+  end
+  equal(line_after(']]'), '❯ first')
+  equal(line_after('2]]'), '❯ third')
+  equal(line_after(']]'), '❯ third')
+  equal(line_after('[['), '❯ second')
+end
+
+function tests.only_windows_at_the_end_follow()
+  agent.record({ { text = ('line\n'):rep(50) } }, { { text = ('more\n'):rep(50) } })
+  agent.ask('go')
+  local follower = agent.window()
+  local buf = api.nvim_win_get_buf(follower)
+  vim.cmd('split')
+  local reader = api.nvim_get_current_win()
+  api.nvim_win_set_buf(reader, buf)
+  api.nvim_win_set_cursor(reader, { 5, 2 })
+  local view = vim.fn.winsaveview()
+  agent.ask('go on')
+  equal(vim.fn.winsaveview(), view)
+  equal(api.nvim_win_get_cursor(follower)[1], api.nvim_buf_line_count(buf))
+end
+
+function tests.the_buffer_belongs_to_the_agent()
+  agent.record({ { text = 'One.' } })
+  agent.ask('go')
+  local buf = require('pi.render').buffer(agent.session())
+  equal(api.nvim_buf_get_name(buf), 'pi://' .. agent.session().id)
+  local bo = vim.bo[buf]
+  equal({ bo.modifiable, bo.modified, bo.buftype, bo.filetype }, { false, false, 'nofile', 'pi' })
+  equal({ bo.undolevels, bo.swapfile, bo.buflisted }, { -1, false, false })
+end
+
+function tests.an_abort_is_told()
+  agent.record({ agent.call('bash', { command = 'echo go; sleep 600' }) }, { { text = 'Done.' } })
+  vim.cmd('Pi go')
+  agent.await_text('│ go')
+  agent.go_to('│ go')
+  agent.press('<C-c>')
+  agent.await('agent_end')
+  agent.shows('— aborted')
+end
+
+function tests.a_failure_of_the_model_is_told()
+  agent.record({ blocks = { { text = 'Half' } }, error = 'the line is dead' })
+  agent.ask('go')
+  agent.shows('! the line is dead')
+end
+
+function tests.a_queued_prompt_is_shown_where_it_waits()
+  agent.record({ agent.call('bash', { command = 'echo go; sleep 0.3' }) }, { { text = 'One.' } }, { { text = 'Two.' } })
+  vim.cmd('Pi go')
+  agent.await_text('│ go')
+  vim.cmd('Pi queue and then this')
+  agent.await_text('· waits until the run ends: and then this')
+  agent.await_text('Two.')
+end
+
+function tests.a_running_call_shows_its_time()
+  agent.record({ agent.call('bash', { command = 'echo go; sleep 600' }) })
+  vim.cmd('Pi go')
+  agent.await_text('│ go')
+  local buf = require('pi.render').buffer(agent.session())
+  local namespace = api.nvim_create_namespace('pi-view-blocks')
+  suite.wait(function()
+    for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
+      local text = mark[4].virt_text
+      if text and text[1][1]:find('running 1 s') then
+        return true
+      end
+    end
+  end, 'the time')
+end
+
+agent.run()
