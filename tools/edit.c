@@ -3,6 +3,7 @@
 
 #include "edit_diff.h"
 #include "edit_plan.h"
+#include "syntax_note.h"
 #include "sys/path.h"
 #include "target.h"
 #include "tool/change.h"
@@ -200,6 +201,9 @@ static enum pi_status say(struct tool_result *result, const struct editing *e,
                         "again.]");
     }
     buf_addsv(&text, buf_sv(&e->plan.notes));
+    struct syntax_note note = {.call = e->call, .before = buf_sv(&e->snapshot.text)};
+    note.changes = final_changes(e, &note.len);
+    syntax_note_add(&text, &note);
     bool ok = buf_ok(&text) && tool_result_text(result, buf_sv(&text));
     buf_finish(&text);
     return ok ? PI_OK : error_nomem(err);

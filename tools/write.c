@@ -3,6 +3,7 @@
 
 #include "edit_diff.h"
 #include "host/line_changes.h"
+#include "syntax_note.h"
 #include "sys/path.h"
 #include "target.h"
 #include "text/utf8.h"
@@ -209,6 +210,17 @@ static enum pi_status say(struct tool_result *result, const struct writing *w,
         buf_adds(&text, " (in the editor's buffer, not saved yet)");
     }
     add_notes(&text, w);
+    struct host_change whole = {.length = w->snapshot.text.len, .text = w->text};
+    struct syntax_note note = {
+        .call = w->call,
+        .before = old_text(w),
+        .is_new = w->snapshot.is_new,
+        .changes = w->applied.changes ? w->applied.changes : &whole,
+        .len = w->applied.changes ? w->applied.changes_len : 1,
+    };
+    if (!w->same) {
+        syntax_note_add(&text, &note);
+    }
     bool ok = buf_ok(&text) && tool_result_text(result, buf_sv(&text));
     buf_finish(&text);
     return ok ? PI_OK : error_nomem(err);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "syntax/grammar.h"
 #include "sys/path.h"
 #include "sys/process.h"
 #include "sys/program.h"
@@ -127,6 +128,7 @@ static void set_tool_context(struct pi_agent *a)
         .environment = &a->environment,
         .host = a->face_host ? &a->host_face.host : host_posix(),
         .memory = a->memory,
+        .grammars = a->grammars,
         .shell_path = a->settings.shell_path,
         .shell_command_prefix = a->settings.shell_command_prefix,
         .guard_path = a->guard_path,
@@ -163,6 +165,9 @@ static enum pi_status set_parts(struct pi_agent *a, const struct pi_agent_option
     }
     if (!status) {
         status = file_memory_create(&a->memory, err);
+    }
+    if (!status) {
+        status = grammars_create(&a->grammars, &a->environment, a->log, err);
     }
     if (!status) {
         status = process_jobs_create(&a->jobs, err);
@@ -281,6 +286,7 @@ void agent_unref(struct pi_agent *a)
         a->added = next;
     }
     file_memory_destroy(a->memory);
+    grammars_destroy(a->grammars);
     process_jobs_destroy(a->jobs);
     choice_finish(&a->choice);
     settings_finish(&a->settings);

@@ -69,6 +69,7 @@ struct pi_agent {
     struct log *log;
     struct registry registry; // belongs to the agent thread
     struct file_memory *memory;
+    struct grammars *grammars;
     struct process_jobs *jobs; // what commands left running
     struct host_face host_face;
     struct tool_context tool_context;

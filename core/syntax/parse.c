@@ -95,6 +95,17 @@ bool parse_walk_next(struct parse_walk *w, bool descend, TSNode *node)
     return !w->ended;
 }
 
+TSNode parse_walk_parent(const struct parse_walk *w)
+{
+    TSNode node = {0};
+    TSTreeCursor up = ts_tree_cursor_copy(&w->cursor);
+    if (ts_tree_cursor_goto_parent(&up)) {
+        node = ts_tree_cursor_current_node(&up);
+    }
+    ts_tree_cursor_delete(&up);
+    return node;
+}
+
 struct sv parse_node_text(TSNode node, struct sv text)
 {
     if (ts_node_is_null(node)) {

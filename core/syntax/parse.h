@@ -36,6 +36,12 @@ void parse_walk_finish(struct parse_walk *w);
 /** The next node; descend = whether the one given last is to be entered. */
 bool parse_walk_next(struct parse_walk *w, bool descend, TSNode *node);
 
+/**
+ * The parent of the node given last, a null node for the root. ts_node_parent() is wrong
+ * for nodes without bytes.
+ */
+TSNode parse_walk_parent(const struct parse_walk *w);
+
 /** The bytes of a node. */
 struct sv parse_node_text(TSNode node, struct sv text);
 

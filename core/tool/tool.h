@@ -19,6 +19,7 @@ struct change_review;
 struct exec_hook;
 struct exec_ops;
 struct file_memory;
+struct grammars;
 struct mutation_ticket;
 struct pi_tool_definition;
 struct process_jobs;
@@ -48,6 +49,7 @@ struct tool_context {
     const struct env *environment; // for commands; the agent's keys are already removed
     struct host *host;
     struct file_memory *memory;
+    struct grammars *grammars;          // syntax/grammar.h; NULL = none
     const char *shell_path;             // setting, NULL = /bin/bash
     const char *shell_command_prefix;   // setting, NULL = none
     const char *guard_path;             // pi-guard, NULL = missing
