@@ -18,11 +18,10 @@
 
 (declare-function pi--session-here "pi" ())
 (declare-function pi-add-context "pi" (what))
-(declare-function pi-menu "pi-menu" () t)
+(declare-function pi-menu "pi" ())
 (declare-function url-unhex-string "url-util" (str &optional allow-newlines))
 (declare-function pi-select-model "pi" (name))
 (declare-function pi-select-thinking "pi" (level))
-(declare-function evil-set-initial-state "ext:evil-core" (mode state))
 
 (defcustom pi-compose-mode-hook nil
   "Hook run when a buffer for prompts is made."
@@ -111,14 +110,12 @@ Each gets the text and returns another one; nil keeps it."
   "A prompt for the agent.
 
 \\{pi-compose-mode-map}"
+  (pi-session--evil 'pi-compose-mode 'insert)
   (setq header-line-format '(:eval (pi-compose--header)))
   (setq-local word-wrap t
               truncate-lines nil
               desktop-save-buffer nil)
   (setq-local completion-at-point-functions '(pi-compose-complete)))
-
-(with-eval-after-load 'evil
-  (evil-set-initial-state 'pi-compose-mode 'insert))
 
 (defun pi-compose--header ()
   "The header line: where this goes, and how."

@@ -24,9 +24,9 @@
 (require 'subr-x)
 
 (declare-function flymake-diagnostics "flymake" (&optional beg end))
-(declare-function flymake-diagnostic-beg "flymake" (diag) t)
-(declare-function flymake-diagnostic-type "flymake" (diag) t)
-(declare-function flymake-diagnostic-text "flymake" (diag) t)
+(declare-function flymake-diagnostic-beg "flymake" t t)
+(declare-function flymake-diagnostic-type "flymake" t t)
+(declare-function flymake-diagnostic-text "flymake" t t)
 (declare-function flycheck-error-line "ext:flycheck" (err))
 (declare-function flycheck-error-level "ext:flycheck" (err))
 (declare-function flycheck-error-message "ext:flycheck" (err))

@@ -118,7 +118,7 @@ Only when no frame has the focus."
 ;;; The mode line
 
 (defvar pi-header--flag nil
-  "Non-nil means what the mode line of all buffers shows: which session asks.")
+  "Non-nil means that a session asks something: what all mode lines show.")
 (put 'pi-header--flag 'risky-local-variable t)
 
 (defun pi-header--update-flag ()

@@ -16,7 +16,6 @@
 (require 'tabulated-list)
 
 (declare-function pi-module--sessions "ext:pi-module" (options &optional wanted))
-(declare-function evil-set-initial-state "ext:evil-core" (mode state))
 
 (defun pi-list--sessions (directory)
   "The kept conversations of DIRECTORY as plists, newest first."
@@ -68,6 +67,7 @@
   "The conversations of a project.  \\[pi-list-resume] goes on with one.
 
 \\{pi-list-mode-map}"
+  (pi-session--evil 'pi-list-mode 'motion)
   (setq tabulated-list-format [("Last used" 17 t)
                                ("Messages" 8 pi-list--fewer :right-align t)
                                ("State" 10 t)
@@ -77,9 +77,6 @@
   (setq tabulated-list-entries (lambda () (pi-list--entries default-directory)))
   (tabulated-list-init-header))
 
-(with-eval-after-load 'evil
-  (when (fboundp 'evil-set-initial-state)
-    (evil-set-initial-state 'pi-list-mode 'motion)))
 
 (defun pi-list--fewer (a b)
   "Whether row A has fewer messages than row B."
@@ -89,15 +86,16 @@
   "List the kept conversations of the current project."
   (interactive)
   (let ((directory (if pi-session--current (pi-session-directory pi-session--current)
-                     (pi-session-directory-here))))
-    (with-current-buffer (get-buffer-create "*pi-sessions*")
+                     (pi-session-directory-here)))
+        (buffer (get-buffer-create "*pi-sessions*")))
+    (with-current-buffer buffer
       (pi-list-mode)
       (setq default-directory directory)
       (tabulated-list-print)
       (goto-char (point-min))
       (when (eobp)
-        (message "No conversation was kept in %s" (abbreviate-file-name directory)))
-      (pop-to-buffer (current-buffer)))))
+        (message "No conversation was kept in %s" (abbreviate-file-name directory))))
+    (pop-to-buffer buffer)))
 
 (defun pi-list-open (file directory)
   "The session of FILE, which goes on in DIRECTORY."

@@ -22,8 +22,7 @@
         (format "%s: %s" (pi-session-name session) (pi-header-state session))
       "No conversation yet")))
 
-;;;###autoload (autoload 'pi-menu "pi-menu" nil t)
-(transient-define-prefix pi-menu ()
+(transient-define-prefix pi-menu-show ()
   "The commands of pi."
   [:description pi-menu--title
                 ["Talk"

@@ -202,10 +202,13 @@ OUTCOME says why, \"withdrawn\" if nil."
   "Give ANSWER and REASON to the question at point."
   (unless (and pi-session--current (pi-session-questions pi-session--current))
     (user-error "Nothing is asked"))
-  (pi-question-answer
-   (or (pi-question-at-point)
-       (user-error "No question here; `pi-answer' goes to the oldest one"))
-   answer reason))
+  (let* ((question (or (pi-question-at-point)
+                       (user-error
+                        "No question here; `pi-answer' goes to the oldest one")))
+         (last (eql (pi-question--place question) (point-max))))
+    (pi-question-answer question answer reason)
+    ;; Who has answered the last word sees what comes next.
+    (when last (goto-char (point-max)))))
 
 (defun pi-session-allow ()
   "Allow what the question at point asks, this once."

@@ -214,6 +214,13 @@ there" directory)))
   ;; How several modes are given depends on the version of Emacs.
   (or (derived-mode-p 'pi-session-mode) (derived-mode-p 'pi-compose-mode)))
 
+(declare-function evil-set-initial-state "ext:evil-core" (mode state))
+
+(defun pi-session--evil (mode state)
+  "Let buffers of MODE begin in STATE, if there is Evil."
+  (when (fboundp 'evil-set-initial-state)
+    (evil-set-initial-state mode state)))
+
 (defun pi-session-directory-here ()
   "The root of the current project, or the current directory."
   (let ((project (project-current)))
@@ -425,6 +432,12 @@ Return nil, so that hooks go on."
          (cost (plist-get usage :cost)))
     (when (and usage (not (member (plist-get message :stopReason) '("error" "aborted"))))
       (setf (pi-session-usage session) usage))
+    ;; A recorded conversation has no event that tells its model.
+    (when (and (plist-get message :model)
+               (not (equal (plist-get message :model)
+                           (plist-get (pi-session-model session) :id))))
+      (setf (pi-session-model session)
+            (list :id (plist-get message :model) :provider (plist-get message :provider))))
     (cl-incf (pi-session-cost session)
              (or (and (numberp cost) cost) (plist-get cost :total) 0))))
 

@@ -23,12 +23,11 @@
 (declare-function pi-review-question-diff "pi-review" ())
 (declare-function pi-compose "pi-compose" (&optional text))
 (declare-function pi-list-sessions "pi-list" ())
-(declare-function pi-menu "pi-menu" () t)
+(declare-function pi-menu "pi" ())
 (declare-function pi-select-model "pi" (name))
 (declare-function pi-select-thinking "pi" (level))
 (declare-function pi-transcript-bookmark-jump "pi" (bookmark))
 (declare-function bookmark-prop-get "bookmark" (bookmark prop))
-(declare-function evil-set-initial-state "ext:evil-core" (mode state))
 
 (defcustom pi-session-mode-hook nil
   "Hook run when a transcript is made."
@@ -88,6 +87,7 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
 \\[pi-session-deny] answer the one at point.
 
 \\{pi-session-mode-map}"
+  (pi-session--evil 'pi-session-mode 'motion)
   (buffer-disable-undo)
   (setq bidi-paragraph-direction 'left-to-right
         buffer-read-only t
@@ -103,9 +103,6 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
   (font-lock-mode -1)
   (add-to-invisibility-spec '(pi-fold . t))
   (add-hook 'kill-buffer-hook #'pi-transcript--killed nil t))
-
-(with-eval-after-load 'evil
-  (evil-set-initial-state 'pi-session-mode 'motion))
 
 (defun pi-transcript--killed ()
   "End the session of a buffer that is killed."
@@ -431,7 +428,10 @@ All: $%.4f"
       (directory . ,default-directory)
       (session . ,(and session (pi-session-agent session)
                        (pi-session-info session 'session-path)))
-      (handler . pi-transcript-bookmark-jump))))
+      ;; A form, so that a new Emacs knows where the function is.
+      (handler . (lambda (bookmark)
+                   (require 'pi)
+                   (pi-transcript-bookmark-jump bookmark))))))
 
 (provide 'pi-transcript)
 ;;; pi-transcript.el ends here

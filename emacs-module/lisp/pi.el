@@ -31,6 +31,7 @@
 (autoload 'pi-resume "pi-list" nil t)
 
 (declare-function bookmark-prop-get "bookmark" (bookmark prop))
+(declare-function pi-menu-show "pi-menu" t t)
 (declare-function pi-list-open "pi-list" (file directory))
 (declare-function pi-module--version "ext:pi-module" ())
 
@@ -102,7 +103,6 @@
          :append-system-prompt pi-append-system-prompt
          :yolo pi-yolo
          :restrict (and pi-restrict (directory-file-name directory))
-         :review-before (eq (bound-and-true-p pi-review-edits) 'before)
          :no-session (not pi-keep-sessions))
    (and (fboundp 'pi-auth-keys)
         (list :keys (mapcan (lambda (pair) (list (car pair) (cdr pair)))
@@ -399,7 +399,6 @@ being built, the text waits for that, and the value is nil."
                    (forward-line -20)
                    (buffer-substring (point) (point-max)))))))))
 
-;;;###autoload
 (defun pi-transcript-bookmark-jump (bookmark)
   "Go to the conversation of BOOKMARK, resuming it if needed."
   (let ((directory (bookmark-prop-get bookmark 'directory))
@@ -411,7 +410,6 @@ being built, the text waits for that, and the value is nil."
                    (let ((default-directory directory))
                      (pi--session-here)))))))
 
-;;;###autoload (autoload 'pi-command-map "pi" nil nil 'keymap)
 (defvar pi-command-map
   (let ((map (make-sparse-keymap)))
     (pcase-dolist (`(,key . ,command)
@@ -426,7 +424,11 @@ being built, the text waits for that, and the value is nil."
 (fset 'pi-command-map pi-command-map)
 
 ;;;###autoload
-(autoload 'pi-menu "pi-menu" nil t)
+(defun pi-menu ()
+  "Show the commands of pi in a menu."
+  (interactive)
+  (require 'pi-menu)
+  (call-interactively #'pi-menu-show))
 
 (provide 'pi)
 ;;; pi.el ends here
