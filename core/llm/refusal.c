@@ -18,7 +18,7 @@ struct llm_failure refusal_tell(struct buf *words, const char *host, int status,
                                 const struct error_body *told, struct http_call *call)
 {
     const struct retry_evidence evidence = {
-        .status = status,
+        .status = status >= 300 ? status : told->status,
         .words = buf_sv(&told->words),
         .kind = buf_sv(&told->kind),
         .should_retry = http_header(call, "x-should-retry"),
@@ -29,7 +29,7 @@ struct llm_failure refusal_tell(struct buf *words, const char *host, int status,
     };
     struct llm_failure failure = retry_judge(&evidence);
     buf_addf(words, "%s%s answered ", advice(&failure), host);
-    if (status) {
+    if (status >= 300) {
         buf_addf(words, "%d: ", status);
     } else {
         buf_adds(words, "with an error: ");

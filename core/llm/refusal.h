@@ -10,7 +10,8 @@
 
 /**
  * Judges an error that the server described and appends the words for it. status: of the
- * response or of the error inside it, 0 = unknown. call gives the headers.
+ * response; below 300 the one inside the error counts, which nobody was sent and which is
+ * not shown. call gives the headers.
  */
 struct llm_failure refusal_tell(struct buf *words, const char *host, int status,
                                 const struct error_body *told, struct http_call *call);

@@ -124,14 +124,15 @@ static enum pi_status succeed(struct stream *s)
     return push(s, (struct llm_event){.type = LLM_DONE});
 }
 
-// An error that the server described, with whatever status.
+// An error that the server described, with the status of its response (below 300: in the
+// middle of an answer).
 static enum pi_status fail_told(struct stream *s, int status, struct error_body *told)
 {
     struct buf text = {0};
     int code = status >= 300 ? status : told->status;
     struct llm_failure failure =
-        refusal_tell(&text, buf_cstr(&s->host), code, told, s->call);
-    if ((status == 400 || status == 422) && s->tuning &&
+        refusal_tell(&text, buf_cstr(&s->host), status, told, s->call);
+    if ((code == 400 || code == 422) && s->tuning &&
         wire_learn(s->tuning, buf_sv(&told->words))) {
         failure.kind = FAILURE_LEARNT;
     }
@@ -145,7 +146,8 @@ static enum pi_status fail_in_stream(struct stream *s)
     if (told.words.len == 0) {
         buf_adds(&told.words, "(no words)"); // silence means something in a response only
     }
-    enum pi_status status = fail_told(s, s->answer->http_like_status, &told);
+    told.status = s->answer->http_like_status;
+    enum pi_status status = fail_told(s, 0, &told);
     error_body_finish(&told);
     return status;
 }

@@ -20,11 +20,12 @@
 #include "process_mock.h"
 #include "sys/clock.h"
 
-// Sanitizers make reading the CA certificates slow.
+// Sanitizers make reading the CA certificates slow. A busy machine may hold a try up, but
+// not all of them.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { ABORT_MS = 2000 };
+enum { ABORT_MS = 2000, TRIES = 3 };
 #else
-enum { ABORT_MS = 500 }; // 200 and what a busy machine adds
+enum { ABORT_MS = 200, TRIES = 3 };
 #endif
 
 static const char good_script[] = "{\"turns\":[{\"expect\":\"again\",\"absent\":\"half\","
@@ -127,7 +128,8 @@ static const struct json *last_answer(struct face *f)
     return answer;
 }
 
-static void abort_in(const struct phase *phase, const char *api)
+// How long the abort took.
+static int64_t abort_in(const struct phase *phase, const char *api)
 {
     struct process_mock bad, good;
     assert_true(process_mock_start(&bad, phase->script));
@@ -159,9 +161,6 @@ static void abort_in(const struct phase *phase, const char *api)
     size_t end = face_wait(&f, "agent_end", 0, 10000);
     int64_t took_ms = clock_mono_ms() - start_ms;
     assert_true(end > 0);
-    if (took_ms > ABORT_MS) {
-        fail_msg("%s: the run ended after %d ms", phase->script, (int)took_ms);
-    }
     assert_int_equal(pi_agent_set_model(f.agent, NULL, "good/m", &err), PI_OK);
     prompt(&f, "again");
     assert_true(face_wait(&f, "agent_end", end, 10000) > 0);
@@ -173,12 +172,19 @@ static void abort_in(const struct phase *phase, const char *api)
     assert_int_equal(process_mock_logged(&good, "\"violations\":[{"), 0);
     assert_true(process_mock_stop(&good));
     assert_true(process_mock_stop(&bad));
+    return took_ms;
 }
 
 static void abort_everywhere(const char *api)
 {
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        abort_in(&phases[i], api);
+        int64_t took_ms = abort_in(&phases[i], api);
+        for (int try = 1; took_ms > ABORT_MS && try < TRIES; try++) {
+            took_ms = abort_in(&phases[i], api);
+        }
+        if (took_ms > ABORT_MS) {
+            fail_msg("%s: the run ended after %d ms", phases[i].script, (int)took_ms);
+        }
     }
     char path[96];
     snprintf(path, sizeof path, "%s/never", dir);

@@ -263,11 +263,11 @@ static void what_breaks_is_told_and_judged(void **state)
         {HEAD "Content-Length: 99\r\n\r\ndata: text abc\n\n", FIXTURE_CLOSE,
          FAILURE_RETRY, "cut in the middle"},
         {UNTIL_CLOSE "data: fail 529 Overloaded\n\n", FIXTURE_STALL, FAILURE_RETRY,
-         "answered 529: Overloaded"},
+         "answered with an error: Overloaded"},
         {UNTIL_CLOSE "data: fail 400 \n\n", FIXTURE_STALL, FAILURE_FATAL,
-         "answered 400: (no words)"},
+         "answered with an error: (no words)"},
         {UNTIL_CLOSE "data: text abc\n\ndata: fail 400 bad {\n\n", FIXTURE_STALL,
-         FAILURE_FATAL, "answered 400: bad {"},
+         FAILURE_FATAL, "answered with an error: bad {"},
         {UNTIL_CLOSE
          "data: fail 0 {\"error\":{\"message\":\"prompt is too long: 9 tokens\"}}"
          "\n\n",
@@ -287,7 +287,7 @@ static void what_breaks_is_told_and_judged(void **state)
          FIXTURE_CLOSE, FAILURE_RETRY, "answered with an error: busy"},
         {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"error\":{\"code\":502,"
          "\"message\":\"upstream\"}}",
-         FIXTURE_CLOSE, FAILURE_RETRY, "answered 502: upstream"},
+         FIXTURE_CLOSE, FAILURE_RETRY, "answered with an error: upstream"},
         {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"error\":{\"code\":",
          FIXTURE_CLOSE, FAILURE_RETRY, "JSON that is cut off"},
         {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"status\":\"up\"}", FIXTURE_CLOSE,
