@@ -41,6 +41,7 @@ install: all
 
 lint:
 	@.ci/packages lint
+	@.ci/stylua || [ $$? -eq 77 ]
 	@cmake --preset dev
 	@cmake --build --preset dev
 	@ctest --preset dev -L lint

@@ -12,7 +12,10 @@ plant() {
     mkdir -p "$tree/pi/core/base" "$tree/pi/core/text" "$tree/pi/core/net" \
         "$tree/pi/core/include" "$tree/pi/tools/include" "$tree/pi/cli" "$tree/pi/tests"
     cp "$lint/../../.clang-format" "$tree/pi/"
+    mkdir -p "$tree/pi/nvim-rpc"
+    cp "$lint/../../nvim-rpc/.luacheckrc" "$lint/../../nvim-rpc/stylua.toml" "$tree/pi/nvim-rpc/"
     cd "$tree/pi" || exit 1
+    echo "print('good')" >nvim-rpc/good.lua
     printf '#pragma once\n\nint pi_good(void);\n' | tee core/include/pi.h >tools/include/pi_tools.h
     printf '#pragma once\n\nint good(void);\n' >core/base/good.h
     cat >core/base/good.c <<'END'
@@ -45,10 +48,21 @@ finds() {
 }
 
 plant
-for script in layers banned headers lengths format traces; do
+for script in layers banned headers lengths format traces lua_check lua_format; do
     expect 0 $script.sh "a good tree"
 done
 
+finds lua_check.sh "unknown global" nvim-rpc/bad.lua <<'LUA'
+prinnt('x')
+LUA
+finds lua_check.sh "unused variable" nvim-rpc/bad.lua <<'LUA'
+local x = 1
+LUA
+finds lua_format.sh "indentation" nvim-rpc/bad.lua <<'LUA'
+if true then
+      print("x")
+end
+LUA
 finds layers.sh "include upwards" core/text/up.c <<'END'
 #include "net/http.h"
 END
