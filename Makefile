@@ -30,6 +30,9 @@ demo: program
 demo-nvim: nvim
 	@PI_NVIM=build/release/nvim-rpc/pi-nvim nvim-rpc/demo/run
 
+demo-emacs: all
+	@emacs-module/demo/run build/release/emacs/pi-*/
+
 test:
 	@.ci/packages test
 	@cmake --preset dev
@@ -69,6 +72,7 @@ help:
 	@echo "make demo      build it and show it at work"
 	@echo "make nvim      build only what Neovim needs"
 	@echo "make demo-nvim show it at work in Neovim"
+	@echo "make demo-emacs  the same in Emacs"
 	@echo "make test      build with warnings as errors and run the tests"
 	@echo "make install   install into PREFIX=$(PREFIX); DESTDIR is honoured"
 	@echo "make lint      style, layers, clang-tidy"
