@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 JOBS := $(shell nproc)
 
-.PHONY: all program nvim demo demo-nvim test install lint bench asan tsan fuzz clean help
+.PHONY: all program nvim demo demo-nvim demo-emacs test install lint bench asan tsan fuzz clean help
 
 all: program
 	@cmake --build --preset release --target grammars
@@ -30,8 +30,8 @@ demo: program
 demo-nvim: nvim
 	@PI_NVIM=build/release/nvim-rpc/pi-nvim nvim-rpc/demo/run
 
-demo-emacs: all
-	@emacs-module/demo/run build/release/emacs/pi-*/
+demo-emacs: program
+	@emacs-module/demo/run build/release
 
 test:
 	@.ci/packages test
@@ -72,7 +72,7 @@ help:
 	@echo "make demo      build it and show it at work"
 	@echo "make nvim      build only what Neovim needs"
 	@echo "make demo-nvim show it at work in Neovim"
-	@echo "make demo-emacs  the same in Emacs"
+	@echo "make demo-emacs the same in Emacs"
 	@echo "make test      build with warnings as errors and run the tests"
 	@echo "make install   install into PREFIX=$(PREFIX); DESTDIR is honoured"
 	@echo "make lint      style, layers, clang-tidy"

@@ -27,7 +27,7 @@ The agent has changed roman in its buffer, marked with +, and saved it.
   in roman:             C-/  undoes the change of the agent
   conversation, C-x o:  d  the changes (k rejects one)   n p  turns   TAB  fold
                         c  another prompt   o  all output   ?  all commands
-  anywhere:             C-c a p  prompt   C-c a ?  all commands   C-x C-c  leaves
+  anywhere:             C-c a p  prompt   C-c a ?  commands   C-x C-c  leaves
 ")
 
 (defun demo--say (text)
