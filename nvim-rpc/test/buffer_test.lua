@@ -1,37 +1,27 @@
--- Files that are open in buffers. Neovim ends with an error when a test fails.
+-- Files that are open in buffers.
 
+local suite = dofile(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':h') .. '/suite.lua')
 local buffer = require('pi.buffer')
+local disk_side = require('pi.disk')
 local api = vim.api
-local path = vim.loop.fs_realpath(vim.env.TMPDIR) .. '/file.txt'
-local tests = {}
-
-local function equal(got, wanted)
-  if not vim.deep_equal(got, wanted) then
-    error(('got %s, wanted %s'):format(vim.inspect(got), vim.inspect(wanted)), 2)
-  end
-end
-
-local function write(bytes)
-  local file = assert(io.open(path, 'wb'))
-  file:write(bytes)
-  file:close()
-end
+local path = suite.dir .. '/file.txt'
+local tests, equal, check = suite.tests, suite.equal, suite.check
 
 local function disk()
-  local file = assert(io.open(path, 'rb'))
-  local bytes = file:read('*a')
-  file:close()
-  return bytes
+  return suite.read(path)
 end
 
--- Lets the file look as if it was written in the future.
-local function touch()
-  local later = os.time() + 10
-  vim.loop.fs_utime(path, later, later)
+local times = 0
+
+-- Another program writes the file; each time it looks a little later.
+local function write(bytes)
+  suite.write(path, bytes)
+  times = times + 10
+  vim.loop.fs_utime(path, os.time() + times, os.time() + times)
 end
 
 local function visit(bytes)
-  write(bytes)
+  suite.write(path, bytes)
   vim.cmd('edit ' .. path)
 end
 
@@ -122,7 +112,6 @@ function tests.both_changed()
   api.nvim_buf_set_lines(0, -1, -1, true, { 'more' })
   local version = api.nvim_buf_get_changedtick(0)
   write('other\n')
-  touch()
   for _ = 1, 2 do
     equal(serve('read').text, 'one\nmore\n')
     equal(serve('snapshot').status, 'conflict')
@@ -137,7 +126,6 @@ end
 function tests.disk_changed()
   visit('one\ntwo\n')
   write('one\nTWO\n')
-  touch()
   equal(serve('snapshot').text, 'one\nTWO\n')
   equal(apply({ 0, 3, '1' }).saved, true)
   equal(disk(), '1\nTWO\n')
@@ -154,10 +142,29 @@ function tests.autoread()
   end
 end
 
+-- What is gone from the disk is gone for the agent, unless something of it is unsaved.
 function tests.deleted()
   visit('one\n')
   os.remove(path)
+  equal(serve('snapshot').status, 'not_open')
+  equal({ vim.b.pi_conflict, lines() }, { 'deleted', { 'one' } })
+  equal(serve('read').status, 'not_open')
+  write('new\n')
+  equal(serve('snapshot').text, 'new\n')
+  equal({ vim.b.pi_conflict, lines() }, { nil, { 'new' } })
+  vim.cmd('silent undo')
+  equal(lines(), { 'one' })
+end
+
+function tests.deleted_with_changes()
+  visit('one\n')
+  api.nvim_buf_set_lines(0, -1, -1, true, { 'mine' })
+  os.remove(path)
   equal(serve('snapshot').status, 'conflict')
+  equal(serve('read').text, 'one\nmine\n')
+  vim.cmd('silent write')
+  equal(vim.b.pi_conflict, nil)
+  equal(apply({ 0, 3, '1' }).status, 'ok')
 end
 
 function tests.read_only()
@@ -221,12 +228,175 @@ function tests.views()
   equal(vim.fn.line("'m"), 52)
 end
 
-local failed = 0
-for name, test in pairs(tests) do
-  local ok, err = xpcall(test, debug.traceback)
-  vim.cmd('silent! only! | silent! %bwipeout!')
-  os.remove(path)
-  io.write(ok and 'passed ' or 'FAILED ', name, ok and '' or '\n' .. tostring(err), '\n')
-  failed = failed + (ok and 0 or 1)
+
+-- A clean buffer follows its file: marks with their text, one step of undo, no question when
+-- it is written.
+function tests.follows_disk()
+  visit('one\ntwo\nthree\nfour\n')
+  local space = api.nvim_create_namespace('test')
+  local mark = api.nvim_buf_set_extmark(0, space, 2, 0, {})
+  vim.cmd('4mark m | 3,4fold')
+  write('one\nnew\nnewer\ntwo\nthree\nfour\n')
+  equal(disk_side.check(0), 'same')
+  equal(lines(), { 'one', 'new', 'newer', 'two', 'three', 'four' })
+  equal({ vim.bo.modified, vim.fn.line("'m"), vim.fn.foldclosed(5) }, { false, 6, 5 })
+  equal(api.nvim_buf_get_extmark_by_id(0, space, mark, {}), { 4, 0 })
+  vim.cmd('silent undo')
+  equal({ lines(), vim.bo.modified }, { { 'one', 'two', 'three', 'four' }, true })
+  vim.cmd('silent redo')
+  equal({ #lines(), vim.bo.modified }, { 6, false })
+  api.nvim_buf_set_lines(0, 0, 1, true, { 'ONE' })
+  vim.cmd('silent write')
+  equal(disk(), 'ONE\nnew\nnewer\ntwo\nthree\nfour\n')
 end
-vim.cmd(failed > 0 and 'cquit' or 'qall!')
+
+-- Whatever its encoding and line ends.
+function tests.follows_disk_in_its_encoding()
+  local cases = {
+    { 'a\r\nb\r\n', { 'a', 'b' }, 'a\r\nB\r\nc\r\n', { 'a', 'B', 'c' } },
+    { 'gr\252n\n', { 'grün' }, 'gr\246n\nx', { 'grön', 'x' } },
+    { '\239\187\191a\n', { 'a' }, '\239\187\191b\n', { 'b' } },
+    { 'a\nb', { 'a', 'b' }, 'a\nc\n', { 'a', 'c' } },
+  }
+  for _, case in ipairs(cases) do
+    local before, lines_before, after, lines_after = unpack(case)
+    visit(before)
+    write(after)
+    equal(disk_side.check(0), 'same')
+    equal({ lines(), vim.bo.modified }, { lines_after, false })
+    vim.cmd('setlocal nofixendofline | silent write')
+    equal(disk(), after)
+    vim.cmd('silent undo')
+    equal({ lines(), vim.bo.modified }, { lines_before, true })
+    vim.cmd('bwipeout!')
+  end
+end
+
+function tests.follows_an_emptied_file()
+  visit('a\nb\n')
+  write('')
+  equal({ disk_side.check(0), lines(), vim.bo.modified }, { 'same', { '' }, false })
+  vim.cmd('silent write')
+  equal(disk(), '')
+  vim.cmd('silent undo | silent undo')
+  equal(lines(), { 'a', 'b' })
+end
+
+-- Only the mode, or the file behind the name, is another one.
+function tests.follows_what_time_does_not_tell()
+  visit('one\n')
+  vim.loop.fs_chmod(path, 420 + 64)
+  equal(disk_side.check(0), 'same')
+  local stat = vim.loop.fs_stat(path)
+  suite.write(path .. '.new', 'two\n')
+  vim.loop.fs_rename(path .. '.new', path)
+  vim.loop.fs_utime(path, stat.mtime.sec, stat.mtime.sec)
+  equal(disk_side.check(0), 'same')
+  equal({ lines(), vim.bo.modified }, { { 'two' }, false })
+end
+
+-- Once the user has taken back his side of a conflict, the buffer follows again.
+function tests.conflict_solved_by_undo()
+  visit('one\n')
+  api.nvim_buf_set_lines(0, 0, 1, true, { 'mine' })
+  write('theirs\n')
+  equal(disk_side.check(0), 'conflict')
+  vim.cmd('silent undo')
+  equal({ disk_side.check(0), lines() }, { 'same', { 'theirs' } })
+  api.nvim_buf_set_lines(0, -1, -1, true, { 'more' })
+  vim.cmd('silent write')
+  equal(disk(), 'theirs\nmore\n')
+end
+
+-- A file of two names is one buffer; where it is in two, the changed one counts.
+function tests.two_names()
+  visit('one\n')
+  local link, hard = suite.dir .. '/link.txt', suite.dir .. '/hard.txt'
+  os.remove(link)
+  os.remove(hard)
+  vim.loop.fs_link(path, hard)
+  equal(buffer.find(hard), api.nvim_get_current_buf())
+  local first, second = api.nvim_get_current_buf(), api.nvim_create_buf(true, false)
+  api.nvim_buf_set_name(second, link)
+  vim.loop.fs_symlink(path, link)
+  api.nvim_buf_set_lines(second, 0, -1, true, { 'mine' })
+  equal(buffer.find(path), second)
+  equal(buffer.serve('read', path).text, 'mine\n')
+  api.nvim_buf_set_lines(first, 0, -1, true, { 'other' })
+  equal(serve('snapshot').status, 'conflict')
+  os.remove(link)
+  os.remove(hard)
+end
+
+-- The file does not exist yet, and a folder above is a link.
+function tests.new_file_below_a_link()
+  vim.fn.mkdir(suite.dir .. '/real')
+  vim.loop.fs_symlink(suite.dir .. '/real', suite.dir .. '/alias')
+  vim.cmd('edit ' .. suite.dir .. '/alias/new.txt')
+  local new = suite.dir .. '/real/new.txt'
+  local version = buffer.serve('snapshot', new).version
+  equal(buffer.serve('apply', new, version, { { 0, 0, 'hi\n' } }).saved, true)
+  equal(suite.read(new), 'hi\n')
+end
+
+-- Nothing is loaded to serve a request.
+function tests.unloaded()
+  visit('one\n')
+  vim.cmd('enew | bunload! ' .. path)
+  equal(serve('snapshot'), { status = 'not_open' })
+  equal(vim.fn.bufloaded(path), 0)
+end
+
+function tests.unfit_character()
+  visit('gr\252n\n')
+  local answer = apply({ 0, 0, 'preis: 5 € ' })
+  equal(answer.status, 'conflict')
+  check(answer.message:find('"€" (U+20AC)', 1, true), answer.message)
+  equal({ lines(), vim.bo.modified }, { { 'grün' }, false })
+end
+
+function tests.half_a_character()
+  visit('grün\n')
+  equal(apply({ 3, 1, 'x' }).status, 'invalid')
+  equal(apply({ 0, 3, 'x' }).status, 'invalid')
+  equal(lines(), { 'grün' })
+end
+
+-- Formatting on save and the change are one step of undo.
+function tests.one_undo_with_formatting()
+  visit('one\ntwo\n')
+  vim.cmd('autocmd BufWritePre <buffer> %s/o/O/g')
+  equal(apply({ 0, 3, 'foo' }).text, 'fOO\ntwO\n')
+  vim.cmd('silent undo')
+  equal(lines(), { 'one', 'two' })
+end
+
+function tests.cannot_save()
+  visit('one\n')
+  vim.cmd([[autocmd BufWritePre <buffer> throw 'no, thanks']])
+  local answer = apply({ 0, 3, 'two' })
+  equal({ answer.status, answer.saved, answer.unsaved }, { 'ok', false, true })
+  equal({ lines(), disk() }, { { 'two' }, 'one\n' })
+end
+
+-- Marks of the last change and yank, registers and the search are the user's.
+function tests.leaves_no_traces()
+  visit('one\ntwo\nthree\n')
+  vim.cmd('2yank')
+  vim.fn.setreg('/', 'thr')
+  local function state()
+    return {
+      vim.fn.getpos("'["),
+      vim.fn.getpos("']"),
+      vim.fn.getreg('"'),
+      vim.fn.getreg('/'),
+      #vim.fn.getjumplist()[1],
+      vim.fn.getcwd(),
+    }
+  end
+  local before = state()
+  equal(apply({ 8, 5, '3' }).saved, true)
+  equal(state(), before)
+end
+
+suite.run()

@@ -5,101 +5,66 @@
 -- of it, and these are the bytes of the buffer.
 
 local api = vim.api
+local change = require('pi.change')
+local disk = require('pi.disk')
+local uv = vim.uv or vim.loop
 local M = {}
 
 -- Beyond this a text is not handed over; pi-nvim refuses messages of 64 MiB.
 local TEXT_MAX = 48 * 1024 * 1024
 
-local marks = api.nvim_create_namespace('pi-view')
-local group = api.nvim_create_augroup('PiDisk', { clear = true })
-
 local function refuse(format, ...)
   return { status = 'conflict', message = format:format(...) }
 end
 
-local function short_name(buf)
-  return vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ':~:.')
+-- The real path of a file that may not exist.
+local function real_path(path)
+  local found = uv.fs_realpath(path)
+  local parent = vim.fn.fnamemodify(path, ':h')
+  if found or parent == path then
+    return found or path
+  end
+  return (real_path(parent) .. '/' .. vim.fn.fnamemodify(path, ':t')):gsub('^//', '/')
 end
 
--- The loaded buffer of a real path, or nil.
+local function is_same_file(name, path, stat)
+  if name == path then
+    return true
+  end
+  local other = uv.fs_stat(name)
+  if stat or other then
+    return stat and other and stat.ino == other.ino and stat.dev == other.dev
+  end
+  return real_path(name) == path
+end
+
+-- The loaded buffer of a real path, or nil. A file can be in two of them, by two names; then
+-- it is the one with changes, and if both have some the second comes, too.
 function M.find(path)
+  local found = {}
+  local stat = uv.fs_stat(path)
   for _, buf in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_get_name(buf)
-    if name ~= '' and api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' then
-      if name == path or vim.loop.fs_realpath(name) == path then
-        return buf
-      end
+    local is_file = name ~= '' and api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ''
+    if is_file and not name:find('^%a[%w+.-]*://') and is_same_file(name, path, stat) then
+      table.insert(found, buf)
     end
   end
-end
-
--- Neovim tells only once that buffer and disk have both changed.
-local function remember_conflict(buf)
-  vim.b[buf].pi_conflict = true
-  api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost' }, {
-    group = group,
-    buffer = buf,
-    once = true,
-    callback = function()
-      vim.b[buf].pi_conflict = nil
-    end,
-  })
-end
-
--- Compares the file of a buffer with what was read, without the question that Neovim would
--- ask: 'same', 'conflict' (both changed) or 'deleted'. A clean buffer is read again.
-function M.check_disk(buf)
-  local state = vim.b[buf].pi_conflict and 'conflict' or 'same'
-  local watch = api.nvim_create_autocmd('FileChangedShell', {
-    group = group,
-    buffer = buf,
-    callback = function()
-      local reason = vim.v.fcs_reason
-      if reason == 'conflict' or reason == 'deleted' then
-        state = reason
-        vim.v.fcs_choice = ''
-      else
-        vim.v.fcs_choice = 'reload'
-      end
-    end,
-  })
-  api.nvim_buf_call(buf, function()
-    -- With 'autoread' the event is not fired for a clean buffer.
-    local own = vim.fn.eval('&l:autoread') -- neither 0 nor 1 when it is not set here
-    vim.cmd('setlocal noautoread')
-    pcall(vim.cmd, 'silent checktime ' .. buf)
-    local names = { [0] = 'noautoread', [1] = 'autoread' }
-    vim.cmd('setlocal ' .. (names[own] or 'autoread<'))
+  table.sort(found, function(a, b)
+    local a_changed, b_changed = vim.bo[a].modified, vim.bo[b].modified
+    if a_changed ~= b_changed then
+      return a_changed
+    end
+    return a < b
   end)
-  api.nvim_del_autocmd(watch)
-  if state == 'conflict' and not vim.b[buf].pi_conflict then
-    remember_conflict(buf)
-  end
-  return state
-end
-
--- An empty file has one empty line, and so has a file of one line end.
-local function is_empty(buf)
-  if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then
-    return false
-  end
-  return api.nvim_buf_call(buf, function()
-    return vim.fn.wordcount().bytes == 0
-  end)
-end
-
-local function text_of(buf)
-  if is_empty(buf) then
-    return ''
-  end
-  local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), '\n')
-  return vim.bo[buf].endofline and text .. '\n' or text
+  local rival = found[2] and vim.bo[found[2]].modified and found[2] or nil
+  return found[1], rival
 end
 
 local function give(buf)
-  local text = text_of(buf)
+  local text = change.text(buf)
   if #text > TEXT_MAX then
-    return refuse('the buffer of %s is too large; close it first', short_name(buf))
+    return refuse('the buffer of %s is too large; close it first', change.name(buf))
   end
   return {
     status = 'ok',
@@ -109,22 +74,31 @@ local function give(buf)
   }
 end
 
+-- Whether the system would let us write. Root may always.
+local function is_locked(buf)
+  local name = api.nvim_buf_get_name(buf)
+  return uv.fs_stat(name) ~= nil and vim.fn.filewritable(name) == 0
+end
+
 -- What only the user can solve, or nil.
-local function obstacle(buf)
-  local disk = M.check_disk(buf)
-  if disk == 'conflict' then
+local function obstacle(buf, state, rival)
+  local name = change.name(buf)
+  if rival then
+    return refuse('%s is open in Neovim twice, with different unsaved changes', name)
+  elseif state == 'conflict' then
     return refuse(
       '%s has unsaved changes in Neovim, and its file changed on disk, too; '
         .. 'the user must save or reload it',
-      short_name(buf)
+      name
     )
-  elseif disk == 'deleted' then
+  elseif state == 'deleted' then
     return refuse(
-      '%s is open in Neovim, but its file is gone; the user must save or close it',
-      short_name(buf)
+      '%s has unsaved changes in Neovim, and its file is gone; the user must save or '
+        .. 'close it',
+      name
     )
-  elseif vim.bo[buf].readonly or not vim.bo[buf].modifiable then
-    return refuse('%s is read-only in Neovim', short_name(buf))
+  elseif vim.bo[buf].readonly or not vim.bo[buf].modifiable or is_locked(buf) then
+    return refuse('%s is read-only in Neovim', name)
   end
 end
 
@@ -138,16 +112,16 @@ local function has_same_bytes(buf)
 end
 
 -- A clean buffer has nothing that the disk has not, as long as the text is the same in both.
-function requests.read(buf)
-  M.check_disk(buf)
+function requests.read(file)
+  local buf = file.buf
   if not vim.bo[buf].modified and has_same_bytes(buf) then
     return { status = 'not_open' }
   end
   return give(buf)
 end
 
-function requests.snapshot(buf)
-  return obstacle(buf) or give(buf)
+function requests.snapshot(file)
+  return obstacle(file.buf, file.state, file.rival) or give(file.buf)
 end
 
 -- Where a line begins; Neovim has no offsets in an empty buffer.
@@ -186,7 +160,7 @@ end
 -- The last line end of a file is not in the lines of its buffer. For changes that reach it
 -- an empty line stands behind it meanwhile.
 local function replace_at_end(buf, changes)
-  if vim.bo[buf].endofline and not is_empty(buf) then
+  if vim.bo[buf].endofline and not change.is_empty(buf) then
     api.nvim_buf_set_lines(buf, -1, -1, true, { '' })
   end
   replace(buf, changes)
@@ -197,7 +171,7 @@ local function replace_at_end(buf, changes)
   vim.bo[buf].endofline = ended
 end
 
-local function change(buf, changes)
+local function make(buf, changes)
   local last = changes[#changes]
   local lines = api.nvim_buf_line_count(buf)
   local length = offset_of(buf, lines - 1) + #api.nvim_buf_get_lines(buf, -2, -1, true)[1]
@@ -208,96 +182,149 @@ local function change(buf, changes)
   end
 end
 
--- Runs edit with the view of every window on buf kept: its first line and its cursor stay
--- with their text. (Neovim 0.7 moves some of them to wrong places.)
-local function keep_views(buf, edit)
-  local views = {}
-  local function mark(row, col)
-    row = math.min(row, api.nvim_buf_line_count(buf) - 1)
-    local line = api.nvim_buf_get_lines(buf, row, row + 1, true)[1]
-    return api.nvim_buf_set_extmark(buf, marks, row, math.min(col, #line), {})
+-- A character of the new text that the file cannot hold, or nil. Converted to the file's
+-- encoding and back it is another one.
+local function unfit_character(buf, changes)
+  local encoding = vim.bo[buf].fileencoding
+  if encoding == '' or encoding:find('^utf') then
+    return nil
   end
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local view = api.nvim_win_call(win, vim.fn.winsaveview)
-    table.insert(views, {
-      win = win,
-      view = view,
-      top = mark(view.topline - 1, 0),
-      cursor = mark(view.lnum - 1, view.col),
-    })
+  local function fits(text)
+    local there = change.convert(text, 'utf-8', encoding)
+    return there ~= nil and change.convert(there, encoding, 'utf-8') == text
   end
-  local ok, err = pcall(edit)
-  for _, v in ipairs(views) do
-    local top = api.nvim_buf_get_extmark_by_id(buf, marks, v.top, {})
-    local cursor = api.nvim_buf_get_extmark_by_id(buf, marks, v.cursor, {})
-    v.view.topline, v.view.lnum, v.view.col = top[1] + 1, cursor[1] + 1, cursor[2]
-    api.nvim_win_call(v.win, function()
-      vim.fn.winrestview(v.view)
-    end)
-  end
-  api.nvim_buf_clear_namespace(buf, marks, 0, -1)
-  if not ok then
-    error(err, 0)
-  end
-end
-
--- Setting 'undolevels' closes the block of undo, so that a change in the middle of the
--- user's typing is a block of its own.
-local function own_undo_block(buf, edit)
-  api.nvim_buf_call(buf, function()
-    vim.cmd('let &l:undolevels = &l:undolevels')
-    local ok, err = pcall(edit)
-    vim.cmd('let &l:undolevels = &l:undolevels')
-    if not ok then
-      error(err, 0)
+  for _, c in ipairs(changes) do
+    local text = c[3]:gsub('%z', '')
+    if text:find('[\128-\255]') and not fits(text) then
+      for character in text:gmatch('[\1-\127\192-\255][\128-\191]*') do
+        if not fits(character) then
+          return character
+        end
+      end
+      return '?'
     end
-  end)
+  end
 end
 
--- Writes a buffer as the user would; a file without a final line end stays so.
-local function save(buf)
-  local fix = vim.bo[buf].fixendofline
-  vim.bo[buf].fixendofline = fix and vim.bo[buf].endofline
-  pcall(api.nvim_buf_call, buf, function()
-    vim.cmd('silent write')
-  end)
-  vim.bo[buf].fixendofline = fix
-  return not vim.bo[buf].modified
+-- Whether a change begins or ends inside a character.
+local function splits_character(buf, changes)
+  for _, c in ipairs(changes) do
+    for _, offset in ipairs({ c[1], c[1] + c[2] }) do
+      local row, col = position(buf, offset)
+      local line = api.nvim_buf_get_lines(buf, row, row + 1, true)[1]
+      if col < #line and vim.str_utf_start(line, col + 1) ~= 0 then
+        return true
+      end
+    end
+  end
+  return false
 end
 
--- What was saved is saved again; what the user had not saved stays so.
-function requests.apply(buf, version, changes)
-  local problem = obstacle(buf)
+local function wrong_changes(buf, changes)
+  local character = unfit_character(buf, changes)
+  if character then
+    return refuse(
+      '%s is written as %s, which has no %q (U+%04X); nothing was changed. Use another '
+        .. 'character, or let the user set another fileencoding',
+      change.name(buf),
+      vim.bo[buf].fileencoding,
+      character,
+      vim.fn.char2nr(character)
+    )
+  elseif splits_character(buf, changes) then
+    return { status = 'invalid', message = 'a change begins inside a character' }
+  end
+end
+
+-- Called with a buffer, its lines before and after, when the agent changed it.
+function M.on_applied() end
+
+-- What was saved is saved again; what the user had not saved stays so. Formatting on save
+-- belongs to the same step of undo.
+function requests.apply(file)
+  local buf = file.buf
+  local problem = obstacle(buf, file.state, file.rival)
   if problem then
     return problem
-  elseif api.nvim_buf_get_changedtick(buf) ~= version then
+  elseif api.nvim_buf_get_changedtick(buf) ~= file.version then
     return { status = 'stale' }
   end
-  local clean = not vim.bo[buf].modified
-  keep_views(buf, function()
-    own_undo_block(buf, function()
-      change(buf, changes)
-    end)
+  problem = wrong_changes(buf, file.changes)
+  if problem then
+    return problem
+  end
+  local clean, before = not vim.bo[buf].modified, change.lines(buf)
+  local sent, failure
+  change.run(buf, function()
+    make(buf, file.changes)
+  end, clean and function()
+    sent = change.text(buf)
+    failure = require('pi.save').write(buf)
   end)
-  local before = clean and text_of(buf)
-  local saved = clean and save(buf)
-  local after = clean and text_of(buf)
+  if failure then
+    local words = ('%s was not saved: %s'):format(change.name(buf), failure)
+    require('pi.notify')(words, vim.log.levels.WARN)
+  end
+  M.on_applied(buf, before, change.lines(buf))
+  local text = clean and change.text(buf)
   return {
     status = 'ok',
     version = api.nvim_buf_get_changedtick(buf),
     unsaved = vim.bo[buf].modified,
-    saved = saved,
-    text = after ~= before and after or nil, -- altered by what runs on writing
+    saved = clean and not failure,
+    text = text ~= sent and text or nil, -- altered by what runs on writing
   }
 end
 
--- Serves one request: 'read', 'snapshot' or 'apply'.
-function M.serve(op, path, version, changes)
-  local buf = M.find(path)
+-- Answers one request, or returns nil when it must be asked again a moment later.
+local function answer(op, path, version, changes)
+  local buf, rival = M.find(path)
   if not buf then
     return { status = op == 'apply' and 'stale' or 'not_open' }
+  elseif change.must_wait(buf) then
+    return nil
   end
-  return requests[op](buf, version, changes)
+  local state = disk.check(buf)
+  if not state then
+    return nil
+  elseif state == 'deleted' and not vim.bo[buf].modified then
+    -- What is gone has nothing unsaved here: the disk is the truth.
+    return { status = op == 'apply' and 'stale' or 'not_open' }
+  end
+  local file = {
+    buf = buf,
+    rival = rival,
+    state = state,
+    version = version,
+    changes = changes,
+  }
+  return requests[op](file)
+end
+
+local AGAIN_MS = 20
+
+--- Serves a request of the agent: 'read', 'snapshot' or 'apply'. While text may not be
+--- changed it returns nil and calls reply later.
+---@param path string a real path
+---@param reply nil|fun(answer: table)
+---@param request nil|table its field `withdrawn` says that nobody waits any more
+function M.serve(op, path, version, changes, reply, request)
+  local ok, result = pcall(answer, op, path, version, changes)
+  if not ok then
+    result = { status = 'io', message = 'Neovim failed: ' .. tostring(result) }
+  end
+  if not result and reply then
+    vim.defer_fn(function()
+      if request and request.withdrawn then
+        return
+      end
+      local late = M.serve(op, path, version, changes, reply, request)
+      if late then
+        reply(late)
+      end
+    end, AGAIN_MS)
+  end
+  return result
 end
 
 return M

@@ -185,14 +185,6 @@ function events.tool_execution_end(view, event, session)
   end
 end
 
--- A file that was changed on disk and is open here is read again.
-function events.file_changed(_, event)
-  local open = not event.inEditor and require('pi.buffer').find(event.path)
-  if open then
-    require('pi.buffer').check_disk(open)
-  end
-end
-
 local names = { once = 'allow', session = 'always', deny = 'deny' }
 local keys = { once = 'ga', session = 'gA', deny = 'gd' }
 
