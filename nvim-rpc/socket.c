@@ -21,27 +21,6 @@ static enum pi_status make_address(struct sockaddr_un *address, const char *path
     return PI_OK;
 }
 
-// What a killed program left behind is taken away; where somebody listens it is not.
-static enum pi_status clear_path(const struct sockaddr_un *address, struct pi_error *err)
-{
-    struct stat st;
-    if (lstat(address->sun_path, &st) || !S_ISSOCK(st.st_mode)) {
-        return PI_OK; // bind says what is wrong
-    }
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (probe < 0) {
-        return error_errno(err, errno, "no socket");
-    }
-    bool dead = connect(probe, (const struct sockaddr *)address, sizeof *address) != 0 &&
-                errno == ECONNREFUSED;
-    close(probe);
-    if (!dead) {
-        return error_set(err, PI_BUSY, "somebody listens at %s", address->sun_path);
-    }
-    unlink(address->sun_path);
-    return PI_OK;
-}
-
 static enum pi_status wait_for(int listener, int signals, struct pi_error *err)
 {
     struct pollfd fds[] = {
@@ -76,9 +55,6 @@ enum pi_status socket_await(const char *path, int signals, int *fd, struct pi_er
 {
     struct sockaddr_un address;
     enum pi_status status = make_address(&address, path, err);
-    if (status == PI_OK) {
-        status = clear_path(&address, err);
-    }
     if (status != PI_OK) {
         return status;
     }

@@ -238,7 +238,9 @@ end)
 
 register('help', 'say what there is', function(c)
   local tag = c.args ~= '' and ':Pi-' .. c.args or 'pi.txt'
-  if pcall(vim.cmd, 'help ' .. tag) then
+  -- Without tags :help would find something similar.
+  if vim.tbl_contains(vim.fn.getcompletion(tag, 'help'), tag) then
+    vim.cmd('help ' .. tag)
     return
   end
   local lines = {}
