@@ -18,7 +18,12 @@ end, {
 
 -- Nothing is bound to keys but these names, e.g. `nmap <leader>p <Plug>(pi-toggle)`.
 local function plug(name, command, desc)
-  vim.keymap.set('n', ('<Plug>(pi-%s)'):format(name), ('<Cmd>Pi %s<CR>'):format(command), { desc = desc })
+  vim.keymap.set(
+    'n',
+    ('<Plug>(pi-%s)'):format(name),
+    ('<Cmd>Pi %s<CR>'):format(command),
+    { desc = desc }
+  )
 end
 plug('toggle', 'toggle', 'pi: show or hide the conversation')
 plug('ask', 'ask', 'pi: write a question')
@@ -26,4 +31,9 @@ plug('abort', 'abort', 'pi: stop the model and its tools')
 plug('allow', 'allow', 'pi: answer a question with yes')
 plug('always', 'always', 'pi: answer a question with yes, for this session')
 plug('deny', 'deny', 'pi: answer a question with no')
-vim.keymap.set('x', '<Plug>(pi-ask)', ":Pi ask<CR>", { silent = true, desc = 'pi: write a question about these lines' })
+vim.keymap.set(
+  'x',
+  '<Plug>(pi-ask)',
+  ':Pi ask<CR>',
+  { silent = true, desc = 'pi: write a question about these lines' }
+)

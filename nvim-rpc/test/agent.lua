@@ -1,6 +1,7 @@
 -- For tests with an agent whose answers are recorded: see doc/replay.md.
 
-local suite = dofile(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h') .. '/suite.lua')
+local suite =
+  dofile(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h') .. '/suite.lua')
 local M = { suite = suite, events = {} }
 
 vim.cmd('filetype plugin on | syntax on')

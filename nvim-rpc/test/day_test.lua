@@ -38,7 +38,8 @@ end
 local function shown()
   return lua([[
     local session = require('pi.session').ensure()
-    return table.concat(vim.api.nvim_buf_get_lines(require('pi.render').buffer(session), 0, -1, true), '\n')
+    local buf = require('pi.render').buffer(session)
+    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n')
   ]])
 end
 
@@ -75,7 +76,10 @@ function tests.typing_goes_on_while_the_agent_works()
   end
   await('exit 1')
   request('nvim_input', '<Esc>')
-  equal(request('nvim_buf_get_lines', 0, 0, -1, true), { 'typed 1234567890123456789012345678901234567890one' })
+  equal(
+    request('nvim_buf_get_lines', 0, 0, -1, true),
+    { 'typed 1234567890123456789012345678901234567890one' }
+  )
   stop()
 end
 
@@ -89,7 +93,10 @@ function tests.questions_and_errors_leave_the_keys_to_the_user()
   start()
   request('nvim_input', ':Pi do it<CR>')
   await('?1 bash')
-  await_true("require('pi').statusline():find('?1', 1, true) ~= nil", 'the question in the status line')
+  await_true(
+    "require('pi').statusline():find('?1', 1, true) ~= nil",
+    'the question in the status line'
+  )
   request('nvim_input', ':Pi allow<CR>')
   await('touch denied')
   request('nvim_input', ':Pi deny no<CR>')

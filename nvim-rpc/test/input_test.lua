@@ -87,7 +87,10 @@ function tests.mentions_and_commands_are_completed()
 end
 
 function tests.a_selection_goes_along_from_the_buffer()
-  agent.record({ expect = { 'a.txt, lines 2 to 3, with unsaved changes', 'TWO\nthree' }, blocks = { { text = 'One.' } } })
+  agent.record({
+    expect = { 'a.txt, lines 2 to 3, with unsaved changes', 'TWO\nthree' },
+    blocks = { { text = 'One.' } },
+  })
   suite.write('a.txt', 'one\ntwo\nthree\nfour\n')
   vim.cmd('edit a.txt')
   api.nvim_buf_set_lines(0, 1, 2, true, { 'TWO' })

@@ -42,7 +42,10 @@ local function seen(type, tool)
 end
 
 local function shown()
-  return table.concat(vim.api.nvim_buf_get_lines(require('pi.render').buffer(session()), 0, -1, true), '\n')
+  return table.concat(
+    vim.api.nvim_buf_get_lines(require('pi.render').buffer(session()), 0, -1, true),
+    '\n'
+  )
 end
 
 local function lines()
@@ -90,20 +93,16 @@ function tests.one_prompt()
   write('poem.txt', 'rösen\nveilchen\ntulpen\n')
   vim.cmd('edit poem.txt')
   vim.api.nvim_buf_set_lines(0, -1, -1, true, { 'und nelken €' })
-  record(
-    { { text = 'I look.' }, call('read', { path = 'poem.txt' }) },
-    {
-      call('edit', {
-        path = 'poem.txt',
-        edits = {
-          { oldText = 'veilchen', newText = 'VEILCHEN – blau' },
-          { oldText = 'und nelken', newText = 'NELKEN' },
-        },
-      }),
-      call('bash', { command = 'echo first; sleep 0.6; echo second' }),
-    },
-    { { text = 'Done.' } }
-  )
+  record({ { text = 'I look.' }, call('read', { path = 'poem.txt' }) }, {
+    call('edit', {
+      path = 'poem.txt',
+      edits = {
+        { oldText = 'veilchen', newText = 'VEILCHEN – blau' },
+        { oldText = 'und nelken', newText = 'NELKEN' },
+      },
+    }),
+    call('bash', { command = 'echo first; sleep 0.6; echo second' }),
+  }, { { text = 'Done.' } })
   vim.cmd('Pi change it')
   wait(function()
     return shown():find('\n│ first')
@@ -143,9 +142,12 @@ local function sleeping(mark)
 end
 
 local function gone(mark)
-  check(vim.wait(5000, function()
-    return sleeping(mark) == 0
-  end, 20), 'the command still runs')
+  check(
+    vim.wait(5000, function()
+      return sleeping(mark) == 0
+    end, 20),
+    'the command still runs'
+  )
 end
 
 local marks = 0
@@ -156,7 +158,10 @@ end
 
 local function start_sleeping()
   local mark = new_mark()
-  record({ call('bash', { command = 'echo go; sleep ' .. mark .. '; true' }) }, { { text = 'Done.' } })
+  record(
+    { call('bash', { command = 'echo go; sleep ' .. mark .. '; true' }) },
+    { { text = 'Done.' } }
+  )
   vim.cmd('Pi sleep')
   wait(function()
     return shown():find('\n│ go')
@@ -209,9 +214,14 @@ local function start_child(mark)
     { editor, '--embed', '--headless', '-u', 'NONE', '-i', 'NONE', '-n' },
     { rpc = true }
   )
-  local plugin = vim.fn.fnamemodify(vim.api.nvim_get_runtime_file('plugin/pi.lua', false)[1], ':h:h')
+  local plugin =
+    vim.fn.fnamemodify(vim.api.nvim_get_runtime_file('plugin/pi.lua', false)[1], ':h:h')
   vim.rpcrequest(child, 'nvim_set_var', 'pi', vim.g.pi)
-  vim.rpcrequest(child, 'nvim_command', 'set rtp^=' .. plugin .. ' | runtime plugin/pi.lua | cd ' .. dir)
+  vim.rpcrequest(
+    child,
+    'nvim_command',
+    'set rtp^=' .. plugin .. ' | runtime plugin/pi.lua | cd ' .. dir
+  )
   return child
 end
 
@@ -233,7 +243,10 @@ function tests.blocked()
     return vim.rpcrequest(
       child,
       'nvim_exec_lua',
-      [[return vim.api.nvim_buf_get_lines(require('pi.render').buffer(require('pi.session').ensure()), 0, -1, true)]],
+      [[
+        local buf = require('pi.render').buffer(require('pi.session').ensure())
+        return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+      ]],
       {}
     )
   end
@@ -302,10 +315,12 @@ function tests.questions()
 end
 
 function tests.flood()
-  record(
-    { call('bash', { command = "yes | head -c 30M; head -c 99999 /dev/zero | tr '\\0' x; echo; seq 99" }) },
-    { { text = 'Done.' } }
-  )
+  record({
+    call(
+      'bash',
+      { command = "yes | head -c 30M; head -c 99999 /dev/zero | tr '\\0' x; echo; seq 99" }
+    ),
+  }, { { text = 'Done.' } })
   vim.cmd('Pi x')
   ended()
   check(shown():find('\n│ 98\n│ 99\n'), shown())
@@ -316,8 +331,8 @@ end
 -- What Neovim says wrong is told; a notification is never answered.
 function tests.wrong_messages()
   record({ { text = 'Hello.' } })
-  local told, connection = {}, nil
-  connection = require('pi.rpc').connect({
+  local told = {}
+  local connection = require('pi.rpc').connect({
     event = function(event)
       table.insert(events, { at = 0, event = event })
     end,

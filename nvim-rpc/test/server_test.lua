@@ -67,7 +67,9 @@ end
 
 function tests.answers_nobody_waits_for_are_dropped()
   local server = start()
-  server.stdin:write(packed({ 1, 99, vim.NIL, 'x' }, { 1, -1, vim.NIL, 'x' }, { 1, 'x', vim.NIL, {} }))
+  server.stdin:write(
+    packed({ 1, 99, vim.NIL, 'x' }, { 1, -1, vim.NIL, 'x' }, { 1, 'x', vim.NIL, {} })
+  )
   server.stdin:write(packed({ 0, 1, 'nonsense', {} }))
   await_answer(server, 1)
   finish(server)
@@ -82,7 +84,10 @@ function tests.a_notification_is_never_answered()
     return #messages(server) == 2
   end, 'two messages')
   for _, message in ipairs(messages(server)) do
-    check(message[1] == 0 and message[3] == 'nvim_get_mode' or message[2] == 1, vim.inspect(message))
+    check(
+      message[1] == 0 and message[3] == 'nvim_get_mode' or message[2] == 1,
+      vim.inspect(message)
+    )
   end
   finish(server)
 end
@@ -144,13 +149,22 @@ function tests.a_socket_serves_an_editor_and_goes_away()
     return second.code
   end, 'the second one')
   equal(second.code, 1)
-  vim.g.pi = { address = path, model = 'replay:' .. suite.dir .. '/turns.json', agent_dir = suite.dir .. '/agent' }
-  suite.write(suite.dir .. '/turns.json', vim.json.encode({ turns = { { blocks = { { text = 'Over a socket.' } } } } }))
+  vim.g.pi = {
+    address = path,
+    model = 'replay:' .. suite.dir .. '/turns.json',
+    agent_dir = suite.dir .. '/agent',
+  }
+  suite.write(
+    suite.dir .. '/turns.json',
+    vim.json.encode({ turns = { { blocks = { { text = 'Over a socket.' } } } } })
+  )
   vim.cmd('Pi go')
   local session = require('pi.session').current()
   local buf = require('pi.render').buffer(session)
   suite.wait(function()
-    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true)):find('Over a socket.', 1, true)
+    return table
+      .concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+      :find('Over a socket.', 1, true)
   end, 'the answer')
   check(not vim.loop.fs_stat(path), 'the socket is left behind')
   vim.cmd('Pi stop')

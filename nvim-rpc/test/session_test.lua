@@ -39,11 +39,11 @@ function tests.a_new_conversation_takes_the_window()
 end
 
 function tests.a_resumed_conversation_is_shown()
-  agent.record(
-    { { thinking = 'Hm.' }, { text = 'I look.' }, agent.call('bash', { command = 'echo out; exit 2' }) },
-    { { text = 'One.' } },
-    { { text = 'Two.' } }
-  )
+  agent.record({
+    { thinking = 'Hm.' },
+    { text = 'I look.' },
+    agent.call('bash', { command = 'echo out; exit 2' }),
+  }, { { text = 'One.' } }, { { text = 'Two.' } })
   agent.ask('first')
   local id = agent.session().id
   vim.cmd('Pi name my work')

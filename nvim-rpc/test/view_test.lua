@@ -13,7 +13,12 @@ function tests.question_thinking_answer_and_tokens_are_told_apart_without_colour
   })
   agent.ask('what?')
   local text = agent.shown()
-  check(text:find('\n\n❯ what%?\n\n┆ first\n┆ second\n\nThe answer%.\n\nIts end%.\n\n· done, 1k tokens$'), text)
+  check(
+    text:find(
+      '\n\n❯ what%?\n\n┆ first\n┆ second\n\nThe answer%.\n\nIts end%.\n\n· done, 1k tokens$'
+    ),
+    text
+  )
 end
 
 function tests.text_without_line_ends_is_folded()
@@ -25,7 +30,8 @@ function tests.text_without_line_ends_is_folded()
   local view = require('pi.view').of(agent.session())
   check(view, 'no view')
   local found, namespace = false, api.nvim_create_namespace('pi-view-blocks')
-  for _, mark in ipairs(api.nvim_buf_get_extmarks(view.buf, namespace, 0, -1, { details = true })) do
+  local marks = api.nvim_buf_get_extmarks(view.buf, namespace, 0, -1, { details = true })
+  for _, mark in ipairs(marks) do
     local text = mark[4].virt_text
     found = found or text and text[1][1]:find('(+295904 bytes)', 1, true)
   end
@@ -60,10 +66,12 @@ end
 
 function tests.a_change_shows_its_lines_and_leads_to_them()
   suite.write('a.txt', 'one\ntwo\nthree\nfour\n')
-  agent.record(
-    { agent.call('edit', { path = 'a.txt', edits = { { oldText = 'three', newText = '3\n3a' } } }) },
-    { { text = 'Look at a.txt:4:2, please.' } }
-  )
+  agent.record({
+    agent.call('edit', {
+      path = 'a.txt',
+      edits = { { oldText = 'three', newText = '3\n3a' } },
+    }),
+  }, { { text = 'Look at a.txt:4:2, please.' } })
   agent.ask('go')
   agent.shows('▸ edit a.txt  — ok, +2 -1')
   agent.go_to('┃ +4')
@@ -132,7 +140,11 @@ function tests.a_failure_of_the_model_is_told()
 end
 
 function tests.a_queued_prompt_is_shown_where_it_waits()
-  agent.record({ agent.call('bash', { command = 'echo go; sleep 0.3' }) }, { { text = 'One.' } }, { { text = 'Two.' } })
+  agent.record(
+    { agent.call('bash', { command = 'echo go; sleep 0.3' }) },
+    { { text = 'One.' } },
+    { { text = 'Two.' } }
+  )
   vim.cmd('Pi go')
   agent.await_text('│ go')
   vim.cmd('Pi queue and then this')

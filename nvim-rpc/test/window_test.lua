@@ -117,7 +117,7 @@ function tests.a_turn_without_a_window_touches_nothing()
       layout = layout(),
       win = api.nvim_get_current_win(),
       view = vim.fn.winsaveview(),
-      registers = { vim.fn.getreg('"'), vim.fn.getreg('0'), vim.fn.getreg('/'), vim.fn.getreg(':') },
+      registers = vim.tbl_map(vim.fn.getreg, { '"', '0', '/', ':' }),
       jumps = vim.fn.getjumplist(),
       mark = vim.fn.getpos("'a"),
       cwd = vim.fn.getcwd(),

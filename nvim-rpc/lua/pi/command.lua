@@ -82,6 +82,12 @@ function M.run(options)
   end
 end
 
+--- Runs ":Pi words".
+---@param words string
+function M.call(words)
+  M.run({ args = words, bang = false, range = 0, line1 = 0, line2 = 0 })
+end
+
 local function starting_with(names, lead)
   return vim.tbl_filter(function(name)
     return vim.startswith(name, lead)

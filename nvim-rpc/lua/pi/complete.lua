@@ -24,9 +24,12 @@ function M.mentions(lead)
   )
   local session = require('pi.session').current()
   local cwd = session and session.cwd or vim.fn.getcwd()
-  return vim.list_extend(names, vim.tbl_map(function(path)
-    return '@' .. path
-  end, M.paths(lead:sub(2), cwd)))
+  return vim.list_extend(
+    names,
+    vim.tbl_map(function(path)
+      return '@' .. path
+    end, M.paths(lead:sub(2), cwd))
+  )
 end
 
 --- Paths, seen from a directory.
@@ -76,10 +79,9 @@ end
 --- Models; any part of the name will do.
 function M.models(lead)
   local session = require('pi.session').ensure()
-  session.models = session.models
-    or wait_for(function(done)
-      M.with_models(session, done)
-    end)
+  session.models = session.models or wait_for(function(done)
+    M.with_models(session, done)
+  end)
   return vim.tbl_filter(function(name)
     return name:lower():find(lead:lower(), 1, true) ~= nil
   end, vim.tbl_map(M.model_name, session.models))

@@ -101,10 +101,10 @@ local told
 --- Tells once of what is wrong.
 function M.tell_problems()
   local problems = M.problems()
-  local text = table.concat(problems, '; ')
-  if text ~= '' and text ~= told then
-    told = text
-    require('pi.notify')(text, vim.log.levels.WARN)
+  local all = table.concat(problems, '; ')
+  if all ~= '' and all ~= told then
+    told = all
+    require('pi.notify')(all, vim.log.levels.WARN)
   end
 end
 

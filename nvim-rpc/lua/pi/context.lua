@@ -100,7 +100,10 @@ function sections.diagnostics(_, cwd)
   local lines = {}
   for _, d in ipairs(vim.diagnostic.get()) do
     local where = ('%s:%d:%d'):format(name_of(d.bufnr, cwd), d.lnum + 1, d.col + 1)
-    table.insert(lines, ('%s: %s: %s'):format(where, severities[d.severity], d.message:gsub('\n', ' ')))
+    table.insert(
+      lines,
+      ('%s: %s: %s'):format(where, severities[d.severity], d.message:gsub('\n', ' '))
+    )
   end
   local text = table.concat(vim.list_slice(lines, 1, ENTRIES), '\n')
   return fenced(('%d diagnostics of the editor:'):format(#lines), text)
@@ -109,7 +112,8 @@ end
 function sections.quickfix(_, cwd)
   local lines = {}
   for _, entry in ipairs(vim.fn.getqflist()) do
-    local where = entry.bufnr > 0 and ('%s:%d: '):format(name_of(entry.bufnr, cwd), entry.lnum) or ''
+    local where = entry.bufnr > 0 and ('%s:%d: '):format(name_of(entry.bufnr, cwd), entry.lnum)
+      or ''
     table.insert(lines, where .. entry.text)
   end
   local text = table.concat(vim.list_slice(lines, 1, ENTRIES), '\n')
@@ -119,21 +123,25 @@ end
 -- The changes that git sees, without keeping Neovim waiting.
 local function git_diff(cwd, callback)
   local output, errors = {}, {}
-  local ok, job = pcall(vim.fn.jobstart, { 'git', '--no-optional-locks', '--no-pager', 'diff', 'HEAD' }, {
-    cwd = cwd,
-    stdout_buffered = true,
-    stderr_buffered = true,
-    on_stdout = function(_, lines)
-      output = lines
-    end,
-    on_stderr = function(_, lines)
-      errors = lines
-    end,
-    on_exit = function(_, code)
-      local failed = code ~= 0 and '[git failed: ' .. table.concat(errors, ' ') .. ']'
-      callback(fenced('git diff HEAD:', failed or vim.trim(table.concat(output, '\n')), 'diff'))
-    end,
-  })
+  local ok, job = pcall(
+    vim.fn.jobstart,
+    { 'git', '--no-optional-locks', '--no-pager', 'diff', 'HEAD' },
+    {
+      cwd = cwd,
+      stdout_buffered = true,
+      stderr_buffered = true,
+      on_stdout = function(_, lines)
+        output = lines
+      end,
+      on_stderr = function(_, lines)
+        errors = lines
+      end,
+      on_exit = function(_, code)
+        local failed = code ~= 0 and '[git failed: ' .. table.concat(errors, ' ') .. ']'
+        callback(fenced('git diff HEAD:', failed or vim.trim(table.concat(output, '\n')), 'diff'))
+      end,
+    }
+  )
   if not ok or job <= 0 then
     callback('[git diff HEAD: git is not there]')
     return
@@ -220,9 +228,9 @@ end
 function M.drop(session, name)
   name = name and (aliases[name] or name:gsub('^@', ''))
   session.context = name
-    and vim.tbl_filter(function(other)
-      return other ~= name
-    end, session.context or {})
+      and vim.tbl_filter(function(other)
+        return other ~= name
+      end, session.context or {})
     or nil
   session:emit({ type = 'context_changed' })
 end

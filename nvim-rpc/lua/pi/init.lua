@@ -14,7 +14,7 @@ end
 --- Asks in the session of the current directory.
 ---@param text string
 function M.ask(text)
-  require('pi.command').run({ args = 'ask ' .. text, bang = false, range = 0, line1 = 0, line2 = 0 })
+  require('pi.command').call('ask ' .. text)
 end
 
 --- Shows the conversation; the focus stays where it is.

@@ -52,7 +52,7 @@ local function run_command(text)
   local name, rest = text:match('^/(%l+)%s*(.*)$')
   if name and require('pi.command').all()[name] and not text:find('\n') then
     local line = vim.trim(name .. ' ' .. rest)
-    require('pi.command').run({ args = line, bang = false, range = 0, line1 = 0, line2 = 0 })
+    require('pi.command').call(line)
     return true
   end
 end
@@ -136,7 +136,7 @@ local function map(session, input)
     end
   end, 'complete @mentions and /commands')
   set('n', '<C-c>', function()
-    require('pi.command').run({ args = 'abort', bang = false, range = 0, line1 = 0, line2 = 0 })
+    require('pi.command').call('abort')
   end, 'stop the model and its tools')
   set('n', 'q', function()
     M.close(session)

@@ -193,7 +193,11 @@ local function answers_lines(q)
   for _, answer in ipairs(q.answers) do
     table.insert(words, keys[answer] .. ' ' .. (q.labels[answer] or names[answer]))
   end
-  lines[1] = ('%s  %s   (or :Pi allow %d …)'):format(QUESTION, table.concat(words, '   '), q.number)
+  lines[1] = ('%s  %s   (or :Pi allow %d …)'):format(
+    QUESTION,
+    table.concat(words, '   '),
+    q.number
+  )
   if q.means then
     table.insert(lines, QUESTION .. '  always: ' .. q.means)
   end

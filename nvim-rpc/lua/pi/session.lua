@@ -206,7 +206,8 @@ function M.list(cwd, callback)
     callback(err, json and vim.json.decode(json))
   end
   connection = require('pi.rpc').connect({ ended = function() end, error = done }, {})
-  local params = { cwd = cwd, agent_dir = config.get('agent_dir'), session_dir = config.get('session_dir') }
+  local params =
+    { cwd = cwd, agent_dir = config.get('agent_dir'), session_dir = config.get('session_dir') }
   connection:call('sessions', params, done)
 end
 

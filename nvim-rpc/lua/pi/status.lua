@@ -119,11 +119,15 @@ function M.wake()
   dirty = true
   if not timer then
     timer = vim.loop.new_timer()
-    timer:start(TICK_MS, TICK_MS, vim.schedule_wrap(function()
-      if timer then
-        tick()
-      end
-    end))
+    timer:start(
+      TICK_MS,
+      TICK_MS,
+      vim.schedule_wrap(function()
+        if timer then
+          tick()
+        end
+      end)
+    )
   end
 end
 

@@ -27,7 +27,8 @@ local function with_range(c, s)
   if c.range == 0 then
     return text
   end
-  local mention = require('pi.context').range(vim.api.nvim_get_current_buf(), c.line1, c.line2, s.cwd)
+  local mention =
+    require('pi.context').range(vim.api.nvim_get_current_buf(), c.line1, c.line2, s.cwd)
   return vim.trim(text .. ' ' .. mention)
 end
 
@@ -215,7 +216,12 @@ local function numbers(lead, words)
 end
 
 register('allow', 'answer a question: yes', answer('once'), { complete = numbers })
-register('always', 'answer a question: yes, for this session', answer('session'), { complete = numbers })
+register(
+  'always',
+  'answer a question: yes, for this session',
+  answer('session'),
+  { complete = numbers }
+)
 register('deny', 'answer a question: no, and why', answer('deny'), { complete = numbers })
 
 register('log', 'what pi-nvim printed', function()

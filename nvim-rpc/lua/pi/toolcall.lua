@@ -38,7 +38,8 @@ end
 local function first_line(text)
   local line, rest = text:match('^([^\n]*)\n?(.*)$')
   local more = #vim.split(vim.trim(rest), '\n', { plain = true, trimempty = true })
-  return view_of.fold_line(line, TITLE_BYTES) .. (more > 0 and (' … (+%d lines)'):format(more) or '')
+  return view_of.fold_line(line, TITLE_BYTES)
+    .. (more > 0 and (' … (+%d lines)'):format(more) or '')
 end
 
 function Call:title()
@@ -60,7 +61,10 @@ function Call:body()
     table.insert(shown, ('│ … %d lines above, <Tab> shows them'):format(from - 1))
   end
   for i = from, to do
-    table.insert(shown, (self.diff and '┃ ' or '│ ') .. view_of.fold_line(self.lines[i], LINE_BYTES))
+    table.insert(
+      shown,
+      (self.diff and '┃ ' or '│ ') .. view_of.fold_line(self.lines[i], LINE_BYTES)
+    )
   end
   if to < #self.lines then
     table.insert(shown, ('┃ … %d lines more, <Tab> shows them'):format(#self.lines - to))

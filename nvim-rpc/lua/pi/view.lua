@@ -121,7 +121,10 @@ end
 
 --- Names the buffer after the conversation.
 function View:rename(name)
-  if api.nvim_buf_get_name(self.buf) == '' and vim.fn.bufnr('^' .. vim.fn.escape(name, '[]*?{}\\') .. '$') < 0 then
+  if
+    api.nvim_buf_get_name(self.buf) == ''
+    and vim.fn.bufnr('^' .. vim.fn.escape(name, '[]*?{}\\') .. '$') < 0
+  then
     api.nvim_buf_set_name(self.buf, name)
   end
 end
@@ -278,7 +281,13 @@ function View:set_block(block, title, lines, decoration)
       block.title = title
     end
     if lines then
-      api.nvim_buf_set_lines(self.buf, row + 1, row + 1 + block.size, true, vim.tbl_map(M.fold_line, lines))
+      api.nvim_buf_set_lines(
+        self.buf,
+        row + 1,
+        row + 1 + block.size,
+        true,
+        vim.tbl_map(M.fold_line, lines)
+      )
       block.size = #lines
     end
     local options = vim.tbl_extend('force', decoration or {}, { id = block.mark })

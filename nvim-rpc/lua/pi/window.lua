@@ -221,7 +221,10 @@ function M.focus_quietly(previous, win)
 end
 
 local function close(win)
-  if #api.nvim_list_wins() == 1 or #other_windows() == 0 and not is_float(win) and #api.nvim_list_tabpages() == 1 then
+  if
+    #api.nvim_list_wins() == 1
+    or #other_windows() == 0 and not is_float(win) and #api.nvim_list_tabpages() == 1
+  then
     api.nvim_win_call(win, function()
       vim.cmd('silent! buffer #')
       if vim.bo.filetype == 'pi' then
@@ -277,11 +280,16 @@ function M.show_file(path, line, column)
   end
   vim.cmd("normal! m'")
   if vim.fn.bufnr('%') ~= vim.fn.bufnr('^' .. path .. '$') or vim.fn.expand('%:p') ~= path then
-    vim.cmd((vim.bo.modified and not vim.o.hidden and 'split ' or 'edit ') .. vim.fn.fnameescape(path))
+    vim.cmd(
+      (vim.bo.modified and not vim.o.hidden and 'split ' or 'edit ') .. vim.fn.fnameescape(path)
+    )
   end
   if line then
     local last = api.nvim_buf_line_count(0)
-    api.nvim_win_set_cursor(0, { math.min(math.max(line, 1), last), math.max((column or 1) - 1, 0) })
+    api.nvim_win_set_cursor(
+      0,
+      { math.min(math.max(line, 1), last), math.max((column or 1) - 1, 0) }
+    )
     vim.cmd('normal! zvzz')
   end
 end
