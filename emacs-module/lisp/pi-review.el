@@ -530,8 +530,8 @@ Unless REJECTED, those that make them again."
       (diff-mode)
       (setq default-directory directory
             buffer-read-only t)
-      (goto-char (point-min)))
-    (pop-to-buffer (current-buffer))))
+      (goto-char (point-min))))
+  (pop-to-buffer name))
 
 (defun pi-review-question-diff ()
   "Show the whole difference that the question at point is about."

@@ -21,8 +21,12 @@
 ;;; Code:
 
 (require 'pi-compose)
+(require 'pi-auth)
+(require 'pi-output)
 (require 'pi-review)
+(require 'pi-save)
 (require 'pi-session)
+(require 'pi-tool)
 (require 'pi-transcript)
 (require 'project)
 (require 'subr-x)

@@ -31,6 +31,7 @@
         (insert "und nelken 🌷\n")
         (undo-boundary)
         (let ((pi-yolo t)
+               (pi-save-before-bash nil)
               (pi-model
                (pi-tests--turns
                 dir
