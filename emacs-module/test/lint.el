@@ -133,6 +133,34 @@ Those of the module are left to pi-module-tests.el, which loads it."
              (setq found (+ found (lint--say (point) "%S is autoloaded" (cadr form)))))))
        found))))
 
+(defun lint-manual ()
+  "Check that the manual has each command and option, and no other."
+  (let* ((directory (car command-line-args-left))
+         (manual (expand-file-name "../doc/pi.texi" directory))
+         (found 0)
+         documented)
+    (dolist (file (directory-files directory t "\\`pi.*\\.el\\'"))
+      (load file nil t))
+    (with-temp-buffer
+      (insert-file-contents manual)
+      (while (re-search-forward
+              "^@\\(?:deffnx? Command\\|defoptx?\\|findex\\|vindex\\) \\(pi[^ \n]*\\)" nil t)
+        (push (intern (match-string 1)) documented)))
+    (mapatoms
+     (lambda (symbol)
+       (let ((name (symbol-name symbol)))
+         (when (and (string-match-p "\\`pi\\(-[^-]\\|\\'\\)" name)
+                    (not (string-search "--" name))
+                    (or (commandp symbol) (custom-variable-p symbol))
+                    (not (memq symbol documented)))
+           (setq found (1+ found))
+           (message "pi.texi: nothing about %s" name)))))
+    (dolist (symbol documented)
+      (unless (or (fboundp symbol) (boundp symbol))
+        (setq found (1+ found))
+        (message "pi.texi: there is no %s" symbol)))
+    (kill-emacs (if (= found 0) 0 1))))
+
 (defun lint-package ()
   "Check with package-lint where it is installed; else leave with 77."
   (dolist (directory (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa*/*"))

@@ -49,7 +49,9 @@ expect() {
     fi
 }
 
-for check in compile checkdoc declare indentation autoloads package; do
+mkdir "$TMPDIR/doc"
+: >"$TMPDIR/doc/pi.texi"
+for check in compile checkdoc declare indentation autoloads manual package; do
     expect good $check '(defun pi-one (text)' '  "Show TEXT."' '  (message text))' ''
 done
 expect bad compile '(defun pi-one () (undefined-thing))'
@@ -59,5 +61,6 @@ expect bad declare '(declare-function package-install "package" (nothing))'
 expect bad indentation '(defun pi-one ()' '    "One."' '  (message "one"))'
 expect bad indentation '(defun pi-one ()' '  "One."  ' '  (message "one"))'
 expect bad autoloads ';;;###autoload' '(defun pi-other () "Other.")'
+expect bad manual '(defun pi-other () "Other." (interactive))'
 expect bad package '(defun other () "Other.")'
 exit $status
