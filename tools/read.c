@@ -6,6 +6,7 @@
 #include "image.h"
 #include "line_window.h"
 #include "read_image.h"
+#include "read_outline.h"
 #include "read_text.h"
 #include "sys/path.h"
 #include "target.h"
@@ -23,6 +24,7 @@ enum { COUNT_AHEAD_BYTES = 4 * 1024 * 1024 };
 
 // What flows from the host: first the kind of file is found out, then lines are cut out.
 struct reader {
+    const char *path;
     struct buf start; // of the file, until its kind is known
     bool known;
     bool stopped; // by us: the end was not reached
@@ -32,6 +34,7 @@ struct reader {
     struct utf16_stream utf16;
     struct buf scratch;
     struct line_window window;
+    struct read_outline outline;
 };
 
 static void reader_finish(struct reader *r)
@@ -40,6 +43,7 @@ static void reader_finish(struct reader *r)
     buf_finish(&r->scratch);
     buf_finish(&r->image);
     line_window_finish(&r->window);
+    read_outline_finish(&r->outline);
 }
 
 static bool feed_image(struct reader *r, struct sv bytes)
@@ -48,14 +52,20 @@ static bool feed_image(struct reader *r, struct sv bytes)
     return buf_ok(&r->image) && r->image.len <= IMAGE_FILE_MAX;
 }
 
+static bool feed_utf8(struct reader *r, struct sv bytes)
+{
+    read_outline_feed(&r->outline, bytes);
+    return line_window_feed(&r->window, bytes);
+}
+
 static bool feed_text(struct reader *r, struct sv bytes)
 {
     if (r->type.encoding == TEXT_UTF8) {
-        return line_window_feed(&r->window, bytes);
+        return feed_utf8(r, bytes);
     }
     buf_clear(&r->scratch);
     utf16_feed(&r->utf16, &r->scratch, bytes);
-    return buf_ok(&r->scratch) && line_window_feed(&r->window, buf_sv(&r->scratch));
+    return buf_ok(&r->scratch) && feed_utf8(r, buf_sv(&r->scratch));
 }
 
 static bool find_type(struct reader *r)
@@ -66,6 +76,7 @@ static bool find_type(struct reader *r)
     struct image_info info;
     struct sv start = buf_sv(&r->start);
     r->is_image = r->type.binary && image_info_read(&info, start);
+    read_outline_start(&r->outline, r->path, start);
     bool more =
         r->is_image ? feed_image(r, start) : !r->type.binary && feed_text(r, start);
     buf_finish(&r->start);
@@ -98,7 +109,7 @@ static bool reader_end(struct reader *r)
     if (!r->stopped && !r->is_image) {
         buf_clear(&r->scratch);
         utf16_end(&r->utf16, &r->scratch);
-        r->stopped = !line_window_feed(&r->window, buf_sv(&r->scratch));
+        r->stopped = !feed_utf8(r, buf_sv(&r->scratch));
     }
     if (!r->stopped && !r->is_image) {
         line_window_end(&r->window);
@@ -171,7 +182,7 @@ static enum pi_status show(struct tool_result *result, struct tool_call *call,
     if (st == PI_OK && (!buf_ok(&text) || !tool_result_text(result, buf_sv(&text)))) {
         st = error_nomem(err);
     }
-    if (st == PI_OK && !t->type.binary) {
+    if (st == PI_OK && !t->type.binary && !t->outline_only) {
         remember(call, t);
     }
     buf_finish(&text);
@@ -183,9 +194,10 @@ static enum pi_status execute(struct tool_result *result, struct tool_call *call
 {
     const struct host_target *target = &call->plan.target;
     struct host *host = call->context->host;
-    struct reader r = {0};
+    struct reader r = {.path = target->path};
     struct read_text t = {.target = target, .window = &r.window};
     enum pi_status st = window_of(&r.window, &t.limited, call->args, err);
+    r.outline = read_outline_begin(call, r.window.first);
     if (st == PI_OK) {
         st = host->ops->read(host, target, 0, feed, &r, &t.origin, &t.stamp, call->cancel,
                              err);
@@ -199,6 +211,7 @@ static enum pi_status execute(struct tool_result *result, struct tool_call *call
         st = read_image_write(result, call, buf_sv(&r.image), size, err);
     } else if (st == PI_OK) {
         t.type = r.type;
+        read_outline_end(&r.outline, &t, call);
         st = show(result, call, &t, err);
     }
     reader_finish(&r);
@@ -221,7 +234,9 @@ const struct pi_tool_definition tool_read = {
     .label = "Read",
     .description =
         "Shows the text of a file. At most 2000 lines or 50KB come at once, whole lines "
-        "from the top; a notice at the end tells how to go on with offset. Images (PNG, "
+        "from the top; a notice at the end tells how to go on with offset, and of a "
+        "source "
+        "file what else is in it. Images (PNG, "
         "JPEG, GIF, WebP) are shown as such; other binary files are named, not shown.",
     .parameters =
         "{\"type\":\"object\",\"properties\":{"
@@ -229,7 +244,10 @@ const struct pi_tool_definition tool_read = {
         "to the working directory\"},"
         "\"offset\":{\"type\":\"number\",\"description\":\"First line to show, counted "
         "from 1\"},"
-        "\"limit\":{\"type\":\"number\",\"description\":\"How many lines to show\"}},"
+        "\"limit\":{\"type\":\"number\",\"description\":\"How many lines to show\"},"
+        "\"outline\":{\"type\":\"boolean\",\"description\":\"true: show what the file "
+        "consists of (functions, types, headings) with line numbers; the text only with "
+        "offset or limit\"}},"
         "\"required\":[\"path\"]}",
     .snippet = "show the text of a file, or an image",
     .guidelines = guidelines,

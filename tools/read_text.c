@@ -181,9 +181,29 @@ static void begin_note(struct buf *out, bool *first)
     *first = false;
 }
 
+static void add_outline(struct buf *out, const struct read_text *t, bool *first)
+{
+    if (t->no_outline) {
+        begin_note(out, first);
+        buf_adds(out, "[There is no outline of this file: its language is not known, no "
+                      "grammar for it is installed, or the file is too large.]");
+    }
+    if (t->outline.n == 0) {
+        return;
+    }
+    begin_note(out, first);
+    buf_addf(out, "[Outline of %" PRIu64 " lines:\n", t->window->lines);
+    buf_addsv(out, t->outline);
+    if (t->left_out > 0) {
+        buf_addf(out, "%zu shorter ones inside of these are left out. ", t->left_out);
+    }
+    buf_adds(out, "Use offset and limit to read what you need.]");
+}
+
 static void add_notes(struct buf *out, const struct read_text *t, size_t replaced,
                       bool first)
 {
+    add_outline(out, t, &first);
     if (replaced > 0) {
         begin_note(out, &first);
         buf_addf(out,
@@ -266,8 +286,12 @@ enum pi_status read_text_write(struct buf *out, struct json **details,
         return behind_end(t, err);
     }
     struct page p = {0};
-    page_make(&p, t);
     bool first = true;
+    if (t->outline_only) {
+        add_notes(out, t, 0, first);
+        return buf_ok(out) ? PI_OK : error_nomem(err);
+    }
+    page_make(&p, t);
     if (p.text.len == 0 && !p.more) {
         buf_adds(out, "(empty file)");
     }
@@ -285,6 +309,13 @@ enum pi_status read_text_write(struct buf *out, struct json **details,
     bool ok = buf_ok(out) && buf_ok(&p.text) && (!cut || *details);
     buf_finish(&p.text);
     return ok ? PI_OK : error_nomem(err);
+}
+
+bool read_text_is_cut(const struct read_text *t)
+{
+    const struct line_window *w = t->window;
+    bool more = !w->at_end || w->lines >= w->first + w->kept_lines;
+    return more && (!t->limited || w->by_bytes);
 }
 
 enum pi_status read_text_binary(struct buf *out, const struct read_text *t,

@@ -18,7 +18,14 @@ struct read_text {
     struct host_origin origin;
     struct file_stamp stamp; // of a file on disk
     bool limited;            // the window's max_lines was asked for
+    struct sv outline;       // rows (syntax/outline.h), "" = none is shown
+    size_t left_out;         // of its rows
+    bool outline_only;       // instead of the text
+    bool no_outline;         // one was asked for in vain
 };
+
+/** Whether the caps and not the caller ended the window before the text. */
+bool read_text_is_cut(const struct read_text *t);
 
 /**
  * Appends the text. *details gets the record of the truncation when there was one.

@@ -39,21 +39,6 @@ static bool is_template(const char *language, struct sv text)
     return false;
 }
 
-// Headers of C++ are often called .h, too.
-static bool is_cpp_header(const char *path, struct sv text)
-{
-    static const char *const signs[] = {"\nclass ", "\nnamespace ", "\ntemplate", "::"};
-    if (!sv_ends(sv_of(path), sv_of(".h"))) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        if (text.n > 0 && memmem(text.p, text.n, signs[i], strlen(signs[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // Any text is Markdown; the grammar of bash refuses too much that bash takes.
 static bool is_unchecked(const char *language)
 {
@@ -67,9 +52,6 @@ static bool find_language(struct checking *c)
     if (!c->language || is_unchecked(c->language) || r->after.n > PARSE_MAX_BYTES ||
         r->before.n > PARSE_MAX_BYTES || is_template(c->language, r->after)) {
         return false;
-    }
-    if (is_cpp_header(r->path, r->after)) {
-        c->language = "cpp";
     }
     c->grammar = grammars_get(r->grammars, c->language);
     return c->grammar != NULL;

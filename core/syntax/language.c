@@ -122,6 +122,18 @@ static bool fits_interpreter(const char *interpreters, struct sv name)
     return false;
 }
 
+// Headers of C++ are often called .h, too.
+static bool is_cpp(struct sv text)
+{
+    static const char *const signs[] = {"\nclass ", "\nnamespace ", "\ntemplate", "::"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (text.n > 0 && memmem(text.p, text.n, signs[i], strlen(signs[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *language_of(const char *path, struct sv start)
 {
     struct sv name = base_of(sv_of(path));
@@ -130,7 +142,8 @@ const char *language_of(const char *path, struct sv start)
     }
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (fits_name(table[i].names, name)) {
-            return table[i].language;
+            bool header = has_ending(name, sv_of(".h"));
+            return header && is_cpp(start) ? "cpp" : table[i].language;
         }
     }
     struct sv interpreter = interpreter_of(start);
