@@ -1,8 +1,12 @@
 #include "host.h"
 
 #include <stddef.h>
+#include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/utf8_scan.h"
 #include "fields.h"
 #include "value.h"
 
@@ -14,14 +18,65 @@ static void push(struct drain *d, emacs_value item)
     }
 }
 
+// Of live output Emacs shows a few lines and throws the rest away, and what it throws
+// away has to be collected while the user types.
+enum { OUTPUT_BYTES = 16384 };
+
+// Where the part of text that is kept begins: at a line, or else at a character.
+static size_t kept_from(struct sv text)
+{
+    size_t from = text.n - OUTPUT_BYTES;
+    const char *line = memchr(text.p + from, '\n', OUTPUT_BYTES / 2);
+    if (line) {
+        return (size_t)(line - text.p) + 1;
+    }
+    while (from < text.n && utf8_continues((unsigned char)text.p[from])) {
+        from++;
+    }
+    return from;
+}
+
+// The event without the older part of its output; false: take it as it is.
+static bool shorten_output(struct buf *out, struct sv event)
+{
+    struct json *json = NULL;
+    struct pi_error err;
+    if (json_parse(&json, event, NULL, &err)) {
+        return false;
+    }
+    struct sv delta = sv_of(json_get_str(json, "delta"));
+    bool ok = delta.n > OUTPUT_BYTES;
+    if (ok) {
+        size_t from = kept_from(delta);
+        double skipped = json_get_num(json, "skippedBytes", 0) + (double)from;
+        // The new text is made before the old one goes.
+        ok = json_set(json, "delta", json_new_string(sv_from(delta, from))) &&
+             json_set_int(json, "skippedBytes", (int64_t)skipped);
+    }
+    if (ok) {
+        json_write(out, json);
+        ok = buf_ok(out);
+    }
+    json_destroy(json);
+    return ok;
+}
+
 static void on_event(void *data, const pi_event *event)
 {
     struct drain *d = data;
     size_t len;
-    const char *json = pi_event_brief_json(event, &len);
-    if (json) {
-        push(d, value_bytes(d->env, sv_make(json, len)));
+    const char *text = pi_event_brief_json(event, &len);
+    if (!text) {
+        return;
     }
+    struct buf shorter = {0};
+    struct sv json = sv_make(text, len);
+    if (pi_event_type(event) == PI_EVENT_TOOL_UPDATE && len > OUTPUT_BYTES &&
+        shorten_output(&shorter, json)) {
+        json = buf_sv(&shorter);
+    }
+    push(d, value_bytes(d->env, json));
+    buf_finish(&shorter);
 }
 
 static emacs_value change_list(emacs_env *env, const struct pi_host_request *request)

@@ -113,7 +113,8 @@ Only when no frame has the focus."
                                            (pi-header--separator)))))
         (unless (equal-including-properties text pi-header--text)
           (setq pi-header--text text)
-          (force-mode-line-update))))))
+          ;; The buffer for prompts shows the state, too.
+          (force-mode-line-update t))))))
 
 ;;; The mode line
 

@@ -95,6 +95,8 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
         word-wrap t)
   (setq-local bidi-inhibit-bpa t
               window-point-insertion-type nil
+              ;; Who follows sees a full window.
+              scroll-conservatively 101
               header-line-format '(:eval pi-header--text)
               outline-regexp "[>*] "
               imenu-create-index-function #'pi-transcript--index
