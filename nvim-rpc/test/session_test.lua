@@ -143,6 +143,30 @@ function tests.a_dead_program_is_told_and_started_again()
   agent.shows('Two.')
 end
 
+function tests.a_buffer_that_was_wiped_comes_back()
+  agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
+  agent.ask('first')
+  vim.cmd('bwipeout! ' .. require('pi.render').buffer(agent.session()))
+  vim.cmd('Pi open bottom')
+  agent.await_text('One.')
+  agent.ask('second')
+  agent.shows('Two.')
+end
+
+function tests.a_program_that_says_nothing_is_told()
+  agent.record({ { text = 'One.' } })
+  suite.write('silent', '#!/bin/sh\nexec sleep 600\n')
+  vim.loop.fs_chmod('silent', 493)
+  agent.options({ bin = vim.fn.getcwd() .. '/silent' })
+  local defer = vim.defer_fn
+  vim.defer_fn = function(fn)
+    defer(fn, 100)
+  end
+  vim.cmd('Pi go')
+  vim.defer_fn = defer
+  agent.await_text('pi-nvim does not answer')
+end
+
 function tests.autocommands_tell_of_it()
   agent.record({ agent.call('bash', { command = 'true' }) }, { { text = 'One.' } })
   local seen = {}

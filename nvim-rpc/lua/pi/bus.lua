@@ -56,13 +56,15 @@ local autocommands = {
 
 local function fire(event, session)
   local name, fields = unpack(autocommands[event.type] or {})
+  local data = { session = session.id, cwd = session.cwd }
   if event.type == 'notice' and event.level == 'error' then
-    name, fields = 'PiError', { 'message' }
+    name, data.message = 'PiError', event.message
+  elseif event.type == 'message_end' and event.message.stopReason == 'error' then
+    name, data.message = 'PiError', event.message.errorMessage
   end
   if not name then
     return
   end
-  local data = { session = session.id, cwd = session.cwd }
   for _, field in ipairs(fields or {}) do
     data[field] = event[field]
   end

@@ -5,6 +5,7 @@ local bus = require('pi.bus')
 local config = require('pi.config')
 local M = {}
 
+local GREETING_MS = 10000
 local TRANSCRIPT_MESSAGES = 100 -- that are shown when a session is resumed
 
 local sessions = {} -- cwd -> session
@@ -136,6 +137,7 @@ local function ended(session, connection, code)
   if session.connection ~= connection then
     return
   end
+  local was_ready = session.ready
   session:reset()
   session.log = connection.log
   if code ~= 0 then
@@ -144,7 +146,9 @@ local function ended(session, connection, code)
     table.insert(words, ':Pi restart goes on with this session, :Pi log shows more')
     session:emit({ type = 'notice', level = 'error', message = table.concat(words, '\n') })
   end
-  session:emit({ type = 'session_end', code = code })
+  if was_ready then
+    session:emit({ type = 'session_end', code = code })
+  end
 end
 
 local function connect(session)
@@ -166,6 +170,16 @@ local function connect(session)
   return connection
 end
 
+-- Tells when pi-nvim does not greet in time; what was asked waits on.
+local function watch(session, connection)
+  vim.defer_fn(function()
+    if session.connection == connection and session.greeted then
+      local text = 'pi-nvim does not answer; :Pi log shows what it said, :Pi restart tries again'
+      session:emit({ type = 'notice', level = 'error', message = text })
+    end
+  end, GREETING_MS)
+end
+
 --- Starts the agent unless it runs. more: options of hello, e.g. resume = ID.
 function Session:start(more)
   if self.ready or self.greeted then
@@ -175,6 +189,7 @@ function Session:start(more)
   self.connection = self.connection or connect(self)
   self.greeted = true
   local connection = self.connection
+  watch(self, connection)
   connection:call('hello', hello_options(self, more), function(err, answer)
     self.greeted = false
     if err then
@@ -188,7 +203,7 @@ function Session:start(more)
     local resumed = more and (more.resume or more.continue) ~= nil
     self:emit({ type = 'session_start', resumed = resumed })
     if resumed then
-      connection:call('list_messages', { max = TRANSCRIPT_MESSAGES }, function() end)
+      self:show_again()
     end
     local queue = self.queue
     self.queue = {}
@@ -243,6 +258,13 @@ function Session:ask(text, delivery)
     self:prompt(expanded, delivery)
     self:emit({ type = 'context_changed' })
   end)
+end
+
+--- Asks for the messages of the conversation, to show them.
+function Session:show_again()
+  if self.ready then
+    self.connection:call('list_messages', { max = TRANSCRIPT_MESSAGES }, function() end)
+  end
 end
 
 --- Another conversation in the place of this one. more: options of hello; nothing for a

@@ -65,23 +65,23 @@ local function update(session)
   end
 end
 
-local function refresh()
-  local changed = false
-  for _, session in ipairs(require('pi.session').all()) do
-    changed = update(session) or changed
-  end
-  if changed then
-    local current = require('pi.session').current()
-    vim.g.pi_status = current and texts[current] or ''
-    vim.cmd('redrawstatus!')
-  end
-end
-
 --- The state of the session of the current directory, or '' without one. Costs nothing.
 ---@return string
 function M.statusline()
   local session = require('pi.session').current()
   return session and (texts[session] or 'pi') or ''
+end
+
+local function refresh()
+  local changed = false
+  for _, session in ipairs(require('pi.session').all()) do
+    changed = update(session) or changed
+  end
+  local current = M.statusline()
+  if changed or vim.g.pi_status ~= current then
+    vim.g.pi_status = current
+    vim.cmd('redrawstatus!')
+  end
 end
 
 local function anybody_runs()
@@ -132,5 +132,11 @@ function M.wake()
 end
 
 bus.on('*', M.wake)
+
+-- vim.g.pi_status is that of the current directory.
+vim.api.nvim_create_autocmd({ 'DirChanged', 'TabEnter' }, {
+  group = vim.api.nvim_create_augroup('PiStatus', { clear = true }),
+  callback = M.wake,
+})
 
 return M

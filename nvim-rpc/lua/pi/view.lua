@@ -89,9 +89,14 @@ end
 function M.of(session)
   local view = views[session]
   if not (view and api.nvim_buf_is_valid(view.buf)) then
+    local lost = view ~= nil
     view = create(session)
     views[session] = view
     bus.emit({ type = 'view_created', view = view }, session)
+    if lost and session.id then
+      view:rename('pi://' .. session.id)
+      session:show_again()
+    end
   end
   return view
 end
