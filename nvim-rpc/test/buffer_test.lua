@@ -228,7 +228,6 @@ function tests.views()
   equal(vim.fn.line("'m"), 52)
 end
 
-
 -- A clean buffer follows its file: marks with their text, one step of undo, no question when
 -- it is written.
 function tests.follows_disk()

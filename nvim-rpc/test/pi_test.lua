@@ -78,7 +78,8 @@ local function record(...)
     table.insert(turns, { blocks = blocks })
   end
   local path = write('turns.json', vim.json.encode({ turns = turns }))
-  local options = { bin = vim.env.PI_NVIM, model = 'replay:' .. path, bash_save = 'never', permissions = 'yolo' }
+  local options =
+    { bin = vim.env.PI_NVIM, model = 'replay:' .. path, bash_save = 'never', permissions = 'yolo' }
   vim.g.pi = options
   events = {}
 end

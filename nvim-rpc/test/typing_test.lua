@@ -60,7 +60,10 @@ function tests.operator()
   with_file('one\ntwo\nthree\n', function(child)
     local version = child:serve('snapshot', path).version
     child:type_to('jd', 'no')
-    equal(child:lua('return require("pi.buffer").serve(...)', 'apply', path, version, { above }), vim.NIL)
+    equal(
+      child:lua('return require("pi.buffer").serve(...)', 'apply', path, version, { above }),
+      vim.NIL
+    )
     equal(child:lines(), { 'one', 'two', 'three' })
     child:type_to('d', 'n')
     equal(child:lines(), { 'one', 'three' })
@@ -103,12 +106,17 @@ end
 function tests.expression_map()
   with_file('one\n', function(child)
     local version = child:serve('snapshot', path).version
-    child:command([[nnoremap <expr> gx luaeval('vim.wait(9000, function() return vim.g.go end, 5) and ""')]])
+    child:command(
+      [[nnoremap <expr> gx luaeval('vim.wait(9000, function() return vim.g.go end, 5) and ""')]]
+    )
     child:request('nvim_input', 'gx')
     suite.wait(function()
       return child:lua('return require("pi.change").must_wait(0)')
     end, 'the map')
-    equal(child:lua('return require("pi.buffer").serve(...)', 'apply', path, version, { above }), vim.NIL)
+    equal(
+      child:lua('return require("pi.buffer").serve(...)', 'apply', path, version, { above }),
+      vim.NIL
+    )
     child:request('nvim_set_var', 'go', true)
     equal(child:serve('apply', path, version, { above }).saved, true)
   end)

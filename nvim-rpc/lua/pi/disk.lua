@@ -15,8 +15,7 @@ local stamps = {} -- buffer -> stamp of its file when both were compared
 
 local function stamp_of(path)
   local s = uv.fs_stat(path)
-  return s
-      and table.concat({ s.dev, s.ino, s.size, s.mode, s.mtime.sec, s.mtime.nsec }, ':')
+  return s and table.concat({ s.dev, s.ino, s.size, s.mode, s.mtime.sec, s.mtime.nsec }, ':')
     or 'none'
 end
 
@@ -213,8 +212,7 @@ function M.buffers_below(folder)
     if name == '' or not api.nvim_buf_is_loaded(buf) or vim.bo[buf].buftype ~= '' then
       return false
     end
-    return vim.startswith(name, folder)
-      or vim.startswith(uv.fs_realpath(name) or '', folder)
+    return vim.startswith(name, folder) or vim.startswith(uv.fs_realpath(name) or '', folder)
   end, api.nvim_list_bufs())
 end
 
@@ -281,9 +279,12 @@ bus.on('agent_start', function()
 end)
 
 bus.on('agent_end', function()
-  if guard and not next(vim.tbl_filter(function(session)
-    return session.running
-  end, require('pi.session').all())) then
+  if
+    guard
+    and not next(vim.tbl_filter(function(session)
+      return session.running
+    end, require('pi.session').all()))
+  then
     pcall(api.nvim_del_autocmd, guard)
     guard = nil
   end
