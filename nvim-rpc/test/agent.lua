@@ -34,6 +34,7 @@ function M.record(...)
     model = 'replay:' .. path,
     permissions = 'yolo',
     position = 'bottom',
+    bash_save = 'never',
     agent_dir = suite.dir .. '/agent',
   }
   M.events = {}

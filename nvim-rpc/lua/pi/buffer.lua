@@ -93,7 +93,7 @@ local function obstacle(buf, state, rival)
     )
   elseif state == 'deleted' then
     return refuse(
-      '%s has unsaved changes in Neovim, and its file is gone; the user must save or ' .. 'close it',
+      '%s has unsaved changes in Neovim, and its file is gone; the user must save it',
       name
     )
   elseif vim.bo[buf].readonly or not vim.bo[buf].modifiable or is_locked(buf) then
