@@ -82,8 +82,7 @@ Those of the module are left to pi-module-tests.el, which loads it."
   (let ((found 0))
     (advice-add 'check-declare-warn :override
                 (lambda (_file function where type &optional line)
-                  (unless (or (string-prefix-p "ext:pi-module" where)
-                              (equal type "file not found"))
+                  (unless (string-prefix-p "ext:pi-module" where)
                     (message "%s:%s: %s of %s: %s" (file-name-nondirectory buffer-file-name)
                              (or line 1) function where type)
                     (setq found (1+ found)))))
