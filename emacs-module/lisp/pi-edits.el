@@ -470,27 +470,59 @@ FRESH is a list of hunks to highlight."
           ((pi-edits--at-p old at) (cons at (+ at (length old))))
           ((and (>= before (point-min)) (pi-edits--at-p old before)) (cons before at)))))
 
+(defun pi-edits--within (text begin end)
+  "Where the lines TEXT are among those of BEGIN to END, as (BEGIN . END), or nil."
+  (save-excursion
+    (goto-char begin)
+    (let ((limit (min (point-max) (+ end (length text))))
+          (case-fold-search nil)
+          found)
+      (while (and (not found) (not (equal text ""))
+                  (search-forward text limit t))
+        (goto-char (match-beginning 0))
+        (if (and (bolp) (pi-edits--at-p text (point)))
+            (setq found (cons (point) (+ (point) (length text))))
+          (forward-char 1)))
+      found)))
+
+(defun pi-edits--whereabouts (hunk begin end)
+  "What became of HUNK, whose overlay has the lines of BEGIN to END.
+Return (KIND BEGIN . END), where KIND is `new' or `old' for the text that
+is there, or nil for another one."
+  (let* ((text (buffer-substring-no-properties begin end))
+         (old (pi-edits-hunk-old hunk))
+         (new (pi-edits-hunk-new hunk))
+         (returned (and (equal text "")
+                        ;; Where lines were deleted, equal ones may stand beside.
+                        (or (pi-edits-hunk-state hunk) (not (equal new "")))
+                        (pi-edits--returned hunk begin)))
+         place)
+    (cond (returned (cons 'old returned))
+          ((string= text new) (cons 'new (cons begin end)))
+          ((string= text old) (cons 'old (cons begin end)))
+          ;; Undoing may leave an overlay with a line too many.
+          ((and (not (equal text "")) (setq place (pi-edits--within new begin end)))
+           (cons 'new place))
+          ((and (not (equal text "")) (setq place (pi-edits--within old begin end)))
+           (cons 'old place))
+          (t (cons nil (cons begin end))))))
+
 (defun pi-edits--judge (hunk begin end)
-  "Find out what the user did with HUNK, which now is at BEGIN to END."
-  (let ((text (buffer-substring-no-properties begin end))
-        (old (pi-edits-hunk-old hunk))
-        (new (pi-edits-hunk-new hunk))
-        (state (pi-edits-hunk-state hunk)))
-    (cond ((string= text new) (setf (pi-edits-hunk-state hunk) nil))
-          ((string= text old)
-           (unless state (setf (pi-edits-hunk-state hunk) 'reverted)))
-          ((and (equal text "") (pi-edits--returned hunk begin))
-           (pcase-let ((`(,from . ,to) (pi-edits--returned hunk begin)))
-             (unless state (setf (pi-edits-hunk-state hunk) 'reverted))
-             (setq begin from end to)))
-          (t (setf (pi-edits-hunk-new hunk) text
-                   (pi-edits-hunk-state hunk) nil
-                   (pi-edits-hunk-mixed hunk) t)))
+  "Find out what the user did with HUNK, whose lines are BEGIN to END.
+Return where it begins."
+  (pcase-let ((`(,kind ,from . ,to) (pi-edits--whereabouts hunk begin end))
+              (state (pi-edits-hunk-state hunk)))
+    (pcase kind
+      ('new (setf (pi-edits-hunk-state hunk) nil))
+      ('old (unless state (setf (pi-edits-hunk-state hunk) 'reverted)))
+      (_ (setf (pi-edits-hunk-new hunk) (buffer-substring-no-properties from to)
+               (pi-edits-hunk-state hunk) nil
+               (pi-edits-hunk-mixed hunk) t)))
     (unless (and (eq state (pi-edits-hunk-state hunk))
-                 (= begin (overlay-start (pi-edits-hunk-overlay hunk)))
-                 (= end (overlay-end (pi-edits-hunk-overlay hunk))))
-      (pi-edits--cover hunk begin end))
-    begin))
+                 (= from (overlay-start (pi-edits-hunk-overlay hunk)))
+                 (= to (overlay-end (pi-edits-hunk-overlay hunk))))
+      (pi-edits--cover hunk from to))
+    from))
 
 (defun pi-edits-sync (file)
   "Let the hunks of FILE know where they are and what the user did with them.
