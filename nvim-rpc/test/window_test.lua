@@ -79,6 +79,7 @@ function tests.what_the_user_shows_in_our_window_keeps_its_look()
   equal(vim.wo.number, false)
   vim.cmd('edit a.txt')
   equal({ vim.wo.number, vim.wo.signcolumn }, { true, 'auto' })
+  equal({ vim.wo.statusline, vim.wo.winhighlight }, { '', '' })
   check(not agent.window(), 'the window is still ours')
   vim.o.number = false
 end

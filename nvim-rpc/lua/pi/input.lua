@@ -211,6 +211,7 @@ function M.open(session, text)
       'nolist',
       'winfixheight',
       'signcolumn=no',
+      'statusline=\\ ask',
       'foldcolumn=0',
       'colorcolumn=',
     })

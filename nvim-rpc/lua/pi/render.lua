@@ -113,17 +113,14 @@ function events.agent_end(view, _, session)
   end_flow(view)
   local usage = session.usage
   local seconds = vim.loop.hrtime() / 1e9 - (view.since or 0)
-  local words = { seconds >= 1 and toolcall.duration(seconds) or 'done' }
+  local words = { seconds >= 1 and toolcall.duration(seconds) or nil }
   if usage.context > 0 then
     table.insert(words, require('pi.status').count(usage.context) .. ' tokens')
   end
   if usage.cost > view.cost then
     table.insert(words, ('$%.2f'):format(usage.cost - view.cost))
   end
-  if view.aborted then
-    table.insert(words, 1, 'aborted')
-    view.aborted = nil
-  end
+  table.insert(words, 1, view.ending or 'done')
   add_meta(view, table.concat(words, ', '))
 end
 
@@ -144,8 +141,8 @@ function events.message_end(view, event)
     add_user(view, message)
   elseif message.role == 'assistant' then
     end_flow(view)
-    view.aborted = message.stopReason == 'aborted'
-    if message.errorMessage and not view.aborted then
+    view.ending = ({ aborted = 'aborted', error = 'failed' })[message.stopReason]
+    if message.errorMessage and view.ending ~= 'aborted' then
       add_meta(view, message.errorMessage, ERROR)
     elseif message.stopReason == 'length' then
       add_meta(view, 'the answer was cut: it reached the limit of the model', ERROR)

@@ -72,6 +72,13 @@ function M.statusline()
   return session and (texts[session] or 'pi') or ''
 end
 
+--- The directory of the session, for people.
+---@return string
+function M.place()
+  local session = require('pi.session').current()
+  return session and vim.fn.fnamemodify(session.cwd, ':~') or ''
+end
+
 local function refresh()
   local changed = false
   for _, session in ipairs(require('pi.session').all()) do

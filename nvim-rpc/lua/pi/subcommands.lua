@@ -81,8 +81,12 @@ register('abort', 'stop the model and its tools', function()
 end)
 
 local function pick_model(s)
+  local may_show = require('pi.window').watch_focus()
   complete.with_models(s, function(models)
     s.models = models
+    if not may_show() then
+      return
+    end
     local lines = vim.tbl_map(function(model)
       return ('%-40s %s'):format(complete.model_name(model), model.name or '')
     end, models)
@@ -132,8 +136,11 @@ local function resume(s, id)
 end
 
 local function pick_session(s)
+  local may_show = require('pi.window').watch_focus()
   require('pi.session').list(s.cwd, function(err, sessions)
-    if err then
+    if not (err or may_show()) then
+      return
+    elseif err then
       require('pi.notify')(err, vim.log.levels.ERROR)
       return
     end

@@ -74,6 +74,7 @@ local look = {
   'wrap',
   'linebreak',
   'breakindent',
+  'breakindentopt=shift:2',
   'nonumber',
   'norelativenumber',
   'nolist',
@@ -84,10 +85,18 @@ local look = {
   'foldcolumn=0',
   'nofoldenable',
   'signcolumn=yes:1',
+  'winhighlight=SignColumn:Normal',
 }
 
+-- Who has no status line of their own sees here what the agent does.
+local bar = [[statusline=\ %{v:lua.require'pi'.statusline()}%=%{v:lua.require'pi.status'.place()}\ ]]
+
 local function dress(win, more)
-  M.set_local(win, vim.list_extend(vim.list_slice(look), more))
+  local options = vim.list_extend(vim.list_slice(look), more)
+  if vim.go.statusline == '' then
+    table.insert(options, bar)
+  end
+  M.set_local(win, options)
 end
 
 local function float_config()
@@ -320,6 +329,20 @@ function M.popup(lines)
     vim.keymap.set('n', key, '<Cmd>close<CR>', { buffer = buf, nowait = true })
   end
   return buf
+end
+
+--- Whether the user is still where a command was given: a list that comes later must not
+--- take the focus from somebody who went on.
+---@return fun(): boolean
+function M.watch_focus()
+  local win = api.nvim_get_current_win()
+  return function()
+    local here = api.nvim_get_current_win() == win and api.nvim_get_mode().mode == 'n'
+    if not here then
+      require('pi.notify')('the list is there; give the command again to see it')
+    end
+    return here
+  end
 end
 
 --- Lets the user choose a line with <CR>: on_choice(number). Nothing waits for it. Without
