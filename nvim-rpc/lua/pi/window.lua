@@ -89,7 +89,8 @@ local look = {
 }
 
 -- Who has no status line of their own sees here what the agent does.
-local bar = [[statusline=\ %{v:lua.require'pi'.statusline()}%=%{v:lua.require'pi.status'.place()}\ ]]
+local bar =
+  [[statusline=\ %{v:lua.require'pi'.statusline()}%=%{v:lua.require'pi.status'.place()}\ ]]
 
 local function dress(win, more)
   local options = vim.list_extend(vim.list_slice(look), more)
