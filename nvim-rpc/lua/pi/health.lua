@@ -208,7 +208,9 @@ local function check_models(agent)
       ('set %s or another variable of :help pi-models before Neovim starts'):format(
         table.concat(missing, ', ', 1, math.min(2, #missing))
       ),
-      'or write a key into auth.json, or start a server on this machine',
+      ('or write a key into %s/auth.json, or start a server on this machine'):format(
+        config.get('agent_dir') or vim.env.PI_CODING_AGENT_DIR or '~/.pi/agent'
+      ),
     })
   end
 end
