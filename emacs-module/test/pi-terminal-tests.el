@@ -91,8 +91,7 @@
              (pi-terminal-tests--tmux
               "new-session" "-d" "-x" "80" "-y" "24" "-c" ,directory
               (format "%s -nw -Q -L %s -l %s a.txt"
-                      (shell-quote-argument
-                       (expand-file-name invocation-name invocation-directory))
+                      (shell-quote-argument pi-tests--emacs)
                       (shell-quote-argument
                        (file-name-directory (locate-library "pi")))
                       (shell-quote-argument
@@ -137,8 +136,9 @@
     (pi-terminal-tests--see "May bash run this?")
     (pi-terminal-tests--see "pi:")
     ;; Keys go where the user types.
-    (pi-terminal-tests--keys '("y"))
-    (pi-terminal-tests--see "yone")
+    (pi-terminal-tests--ask dir '(progn (switch-to-buffer "notes") nil))
+    (pi-terminal-tests--keys '("yes"))
+    (pi-terminal-tests--see "\nyes\n")
     (should-not (file-exists-p (expand-file-name "b.txt" dir)))
     (pi-terminal-tests--keys "C-c" "a" "y" "p" '("y"))
     (pi-terminal-tests--see "No question here")
@@ -155,7 +155,9 @@
     (pi-terminal-tests--ask dir '(setq pi-yolo t))
     (pi-terminal-tests--keys "C-c" "a" "p" '("go") "Enter")
     (pi-terminal-tests--see "begun")
-    (pi-terminal-tests--keys "C-g" "C-g" "C-g")
+    ;; What is typed before the quit is dropped with it.
+    (pi-terminal-tests--keys "C-g")
+    (pi-terminal-tests--see "Quit")
     (should (pi-terminal-tests--ask dir '(pi-session-running (car pi-session--all))))
     (pi-terminal-tests--keys "C-c" "a" "k")
     (let ((began (float-time)))

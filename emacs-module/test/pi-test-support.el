@@ -17,6 +17,10 @@
       make-backup-files nil
       create-lockfiles nil)
 
+(defconst pi-tests--emacs
+  (or (getenv "PI_EMACS") (expand-file-name invocation-name invocation-directory))
+  "The program of this Emacs.")
+
 (defvar pi-tests--events nil
   "(SECONDS . EVENT) of all that was drawn, newest first.")
 

@@ -301,7 +301,7 @@ echo; seq 99"))
                          (accept-process-output nil 0.02))
                        ,end))))
     (make-process :name "emacs" :buffer nil :connection-type 'pipe
-                  :command (list (expand-file-name invocation-name invocation-directory)
+                  :command (list pi-tests--emacs
                                  "-Q" "--batch" "-L" (file-name-directory
                                                       (locate-library "pi"))
                                  "-l" "pi" "-l" program))))
