@@ -289,5 +289,178 @@
         (set-buffer-modified-p nil)
         (kill-buffer)))))
 
+(ert-deftest pi-buffer-tests-saving ()
+  "What `pi-edit-save' says, whether the buffer was clean or not."
+  (dolist (case '((always nil t) (always t t) (never nil nil) (never t nil)
+                  (if-clean nil t) (if-clean t nil)))
+    (pcase-let ((`(,pi-edit-save ,dirty ,saved) case))
+      (pi-buffer-tests--visiting "one\n"
+        (when dirty
+          (goto-char (point-max))
+          (insert "two\n"))
+        (let ((answer (pi-buffer-tests--apply '(0 3 "1"))))
+          (should (eq (car answer) 'ok))
+          (should (eq saved (and (pi-buffer-tests--get answer :saved) t)))
+          (should (eq saved (not (pi-buffer-tests--get answer :unsaved)))))
+        (should (equal (pi-buffer-tests--disk)
+                       (cond ((not saved) "one\n") (dirty "1\ntwo\n") (t "1\n"))))))))
+
+(ert-deftest pi-buffer-tests-point-behind ()
+  "Point at what follows a change stays there; new text does not push it on."
+  (pi-buffer-tests--visiting "one\ntwo\nthree\n"
+    (goto-char 9)
+    (let ((overlay (make-overlay 5 9)))
+      (overlay-put overlay 'evaporate t)
+      (overlay-put overlay 'invisible t)
+      (should (eq 'ok (car (pi-buffer-tests--apply '(4 4 "2\n2b\n")))))
+      (should (looking-at-p "three"))
+      (should (equal (buffer-substring (overlay-start overlay) (overlay-end overlay))
+                     "2\n2b\n")))
+    (goto-char (point-max))
+    (should (eq 'ok (car (pi-buffer-tests--apply '(15 0 "four\n")))))
+    (should (looking-at-p "four"))))
+
+(ert-deftest pi-buffer-tests-windows ()
+  "Each window stays where it was."
+  (pi-buffer-tests--visiting (apply #'concat (make-list 200 "some line\n"))
+    (save-window-excursion
+      (switch-to-buffer (current-buffer))
+      (let ((other (split-window)))
+        (goto-char 501)
+        (set-window-point other 1001)
+        (set-window-start other 901)
+        (should (eq 'ok (car (pi-buffer-tests--apply '(0 10 "a\nb\n") '(700 10 "c\n")))))
+        (should (= (point) (- 501 6)))
+        (should (= (window-point other) (- 1001 6 8)))
+        (should (= (window-start other) (- 901 6 8)))))))
+
+(ert-deftest pi-buffer-tests-encrypted ()
+  "What Emacs shows in clear of an encrypted file the agent does not get."
+  (pi-buffer-tests--visiting "one\n"
+    (let ((file-name-handler-alist (cons (cons (regexp-quote pi-buffer-tests--file)
+                                               'epa-file-handler)
+                                         nil)))
+      (cl-letf (((symbol-function 'epa-file-handler)
+                 (lambda (operation &rest args)
+                   (let (file-name-handler-alist) (apply operation args)))))
+        (should (equal (pi-buffer-tests--serve 'read) '(not-open)))
+        (should (eq 'conflict (car (pi-buffer-tests--serve 'snapshot))))
+        (insert "secret")
+        (let ((answer (pi-buffer-tests--serve 'read)))
+          (should (eq 'conflict (car answer)))
+          (should (string-search "encrypted" (pi-buffer-tests--get answer :message)))
+          (should-not (pi-buffer-tests--get answer :text)))))))
+
+(ert-deftest pi-buffer-tests-other-shape ()
+  "A mode that shows something else than the text, and a file that is written otherwise."
+  (pi-buffer-tests--visiting "one\n"
+    (let ((major-mode 'hexl-mode))
+      (should (equal (pi-buffer-tests--serve 'read) '(not-open)))
+      (should (equal (pi-buffer-tests--serve 'snapshot) '(not-open))))
+    (setq buffer-file-format '(text/enriched))
+    (should (equal (pi-buffer-tests--get (pi-buffer-tests--serve 'read) :text) "one\n"))
+    (setq buffer-file-format nil)))
+
+(defmacro pi-buffer-tests--troubles (&rest body)
+  "What the user was told while BODY ran."
+  `(let* ((told nil)
+          (pi-buffer-trouble-functions (list (lambda (_session text) (push text told)))))
+     ,@body
+     (reverse told)))
+
+(ert-deftest pi-buffer-tests-conflicts-are-told ()
+  "The user hears what the model hears."
+  (pi-buffer-tests--visiting "one\n"
+    (setq buffer-read-only t)
+    (should (string-search "read-only in Emacs"
+                           (car (pi-buffer-tests--troubles
+                                 (pi-buffer-tests--serve 'snapshot)))))
+    (setq buffer-read-only nil)
+    (should-not (pi-buffer-tests--troubles (pi-buffer-tests--serve 'snapshot)
+                                           (pi-buffer-tests--apply '(0 3 "1"))))))
+
+(ert-deftest pi-buffer-tests-questions-of-saving ()
+  "What saving would ask becomes a remark; the change is made and nothing is lost."
+  (dolist (trouble
+           (list (lambda () (setq-local require-final-newline 'ask))
+                 (lambda () (set-buffer-file-coding-system 'utf-8-unix)
+                   (set-buffer-modified-p nil)
+                   (add-hook 'before-save-hook
+                             (lambda () (setq buffer-file-coding-system 'us-ascii
+                                              save-buffer-coding-system nil))
+                             nil t))
+                 (lambda () (add-hook 'before-save-hook
+                                      (lambda () (completing-read "Which? " '("a"))) nil t))
+                 (lambda () (add-hook 'before-save-hook
+                                      (lambda () (error "Formatter failed")) nil t))
+                 (lambda () (add-hook 'before-save-hook
+                                      (lambda () (signal 'quit nil)) nil t))))
+    (pi-buffer-tests--visiting "one\n"
+      (setq-local require-final-newline nil)
+      (funcall trouble)
+      (let* ((answer nil)
+             (told (pi-buffer-tests--troubles
+                    (setq answer (pi-buffer-tests--apply '(0 4 "zwölf"))))))
+        (should (eq (car answer) 'ok))
+        (should-not (pi-buffer-tests--get answer :saved))
+        (should (pi-buffer-tests--get answer :unsaved))
+        (should (= 1 (length told)))
+        (should (string-match-p "\\`Saving " (car told)))
+        (should (equal (buffer-string) "zwölf"))
+        (should (equal (pi-buffer-tests--disk) "one\n"))
+        (kill-local-variable 'before-save-hook)))))
+
+(ert-deftest pi-buffer-tests-after-save-fails ()
+  "What went wrong behind the saving does not make the file unsaved."
+  (pi-buffer-tests--visiting "one\n"
+    (add-hook 'after-save-hook (lambda () (error "No linter")) nil t)
+    (let* ((answer nil)
+           (told (pi-buffer-tests--troubles
+                  (setq answer (pi-buffer-tests--apply '(0 3 "1"))))))
+      (should (pi-buffer-tests--get answer :saved))
+      (should (string-search "No linter" (car told))))
+    (should (equal (pi-buffer-tests--disk) "1\n"))))
+
+(ert-deftest pi-buffer-tests-killed-by-a-hook ()
+  "A hook of saving kills the buffer."
+  (pi-buffer-tests--visiting "one\n"
+    (add-hook 'after-save-hook #'kill-buffer nil t)
+    (let ((answer (pi-buffer-tests--apply '(0 3 "1"))))
+      (should (eq (car answer) 'ok))
+      (should (pi-buffer-tests--get answer :saved)))
+    (should (equal (pi-buffer-tests--disk) "1\n"))
+    (setq buffer (find-file-noselect pi-buffer-tests--file))))
+
+(ert-deftest pi-buffer-tests-hook-that-alters ()
+  "A change that a hook makes on top is told, also if the length stays."
+  (pi-buffer-tests--visiting "one\ntwo\n"
+    (add-hook 'after-change-functions
+              (lambda (&rest _)
+                (save-excursion
+                  (goto-char (point-min))
+                  (when (search-forward "two" nil t)
+                    (replace-match "TWO" t))))
+              nil t)
+    (let ((answer (pi-buffer-tests--apply '(0 3 "1"))))
+      (should (eq (car answer) 'ok))
+      (should (equal (pi-buffer-tests--get answer :text) "1\nTWO\n")))))
+
+(ert-deftest pi-buffer-tests-locked ()
+  "A file that another Emacs edits is left alone."
+  (pi-buffer-tests--visiting "one\n"
+    (let ((create-lockfiles t)
+          (lock (expand-file-name (concat ".#" (file-name-nondirectory
+                                                pi-buffer-tests--file))
+                                  (file-name-directory pi-buffer-tests--file))))
+      ;; Process 1 of this machine runs as long as the test does.
+      (make-symbolic-link (format "somebody@%s.1" (system-name)) lock)
+      (unwind-protect
+          (progn
+            ;; In batch the error is another one.
+            (should (memq (car (pi-buffer-tests--apply '(0 3 "1"))) '(conflict io)))
+            (should (equal (buffer-string) "one\n"))
+            (should-not (buffer-modified-p)))
+        (delete-file lock)))))
+
 (provide 'pi-buffer-tests)
 ;;; pi-buffer-tests.el ends here
