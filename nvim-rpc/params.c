@@ -61,7 +61,7 @@ static enum pi_status read_text(const msgpack_object *value, const struct param 
                                 struct pi_error *err)
 {
     struct sv text = text_of(value);
-    void *memory;
+    void *memory = NULL;
     enum pi_status status = keep(&memory, texts, text.n + 1, err);
     if (status != PI_OK) {
         return status;
@@ -88,7 +88,7 @@ static enum pi_status read_list(const msgpack_object_array *list, const struct p
         }
         bytes += text_of(&list->ptr[i]).n + 1;
     }
-    void *memory;
+    void *memory = NULL;
     enum pi_status status = keep(&memory, texts, bytes, err);
     if (status != PI_OK) {
         return status;

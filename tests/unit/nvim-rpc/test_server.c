@@ -153,9 +153,9 @@ static void one_batch_at_a_time(void **state)
     assert_int_equal(server_timeout_ms(&f->server), -1);
     answer(f, id, false);
     id = expect(f, "nvim_exec_lua");
-    // Both items are in it: [code, [batch]].
+    // Both items are in it: [code, [connection, batch]].
     const msgpack_object *params = &f->message.data.via.array.ptr[3];
-    assert_int_equal(params->via.array.ptr[1].via.array.ptr[0].via.array.size, 2);
+    assert_int_equal(params->via.array.ptr[1].via.array.ptr[1].via.array.size, 2);
     make_mail(f);
     f->server.next_ms = 0;
     expect_nothing(f);
@@ -170,6 +170,25 @@ static void one_batch_at_a_time(void **state)
     make_mail(f);
     must_wait(f);
     expect(f, "nvim_get_mode");
+}
+
+static void a_call_with_a_seq_is_answered_by_an_item(void **state)
+{
+    struct fixture *f = *state;
+    static const char bytes[] = "\x93\x02\xa1x\x91\x82\xa3seq\x09\xaa"
+                                "connection\x03";
+    assert_int_equal(write(f->neovim, bytes, sizeof bytes - 1), sizeof bytes - 1);
+    answer(f, expect(f, "nvim_get_mode"), false);
+    expect(f, "nvim_exec_lua");
+    const msgpack_object *arguments = &f->message.data.via.array.ptr[3].via.array.ptr[1];
+    assert_int_equal(arguments->via.array.ptr[0].via.u64, 3);
+    const msgpack_object *item = &arguments->via.array.ptr[1].via.array.ptr[0];
+    assert_int_equal(item->via.array.size, 4);
+    const msgpack_object_str *kind = &item->via.array.ptr[0].via.str;
+    assert_true(sv_eqs(sv_make(kind->ptr, kind->size), "answer"));
+    assert_int_equal(item->via.array.ptr[1].via.u64, 9);
+    assert_true(item->via.array.ptr[2].via.str.size > 0);
+    assert_int_equal(item->via.array.ptr[3].type, MSGPACK_OBJECT_NIL);
 }
 
 static void a_blocked_neovim_is_asked_again_later(void **state)
@@ -224,6 +243,8 @@ static void the_end_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_call_with_a_seq_is_answered_by_an_item, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(nothing_is_said_without_need, setup, teardown),
         cmocka_unit_test_setup_teardown(one_batch_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(a_blocked_neovim_is_asked_again_later, setup,
