@@ -289,8 +289,9 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
         (diff-mode)
         (setq default-directory (pi-session-directory session)
               pi-review--session session
-              pi-session--current session
-              buffer-read-only t)
+              pi-session--current session)
+        (let ((view-read-only nil))
+          (read-only-mode 1))
         (buffer-disable-undo)
         (setq bidi-paragraph-direction 'left-to-right)
         (setq-local bidi-inhibit-bpa t

@@ -138,11 +138,11 @@ Before BODY may stand these keys:
       (push (pop body) keys)
       (push (pop body) keys))
     (setq keys (nreverse keys))
-    (let ((args (or (nth 0 arguments) (make-symbol "args")))
-          (answer (or (nth 1 arguments) (make-symbol "answer"))))
+    (let ((args (or (nth 0 arguments) (make-symbol "_args")))
+          (answer (or (nth 1 arguments) (make-symbol "_answer"))))
       `(pi-tool-register
         ',name
-        (lambda (,args ,answer) (ignore ,args ,answer) ,@body)
+        (lambda (,args ,answer) ,@body)
         ,description
         :later ,(and (nth 1 arguments) t)
         ,@(cl-loop for (key value) on keys by #'cddr

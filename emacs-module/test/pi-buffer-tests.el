@@ -389,9 +389,9 @@
                              (lambda () (setq buffer-file-coding-system 'us-ascii
                                               save-buffer-coding-system nil))
                              nil t))
-                 (lambda () (add-hook 'before-save-hook
+                 (lambda () (add-hook 'write-file-functions
                                       (lambda () (completing-read "Which? " '("a"))) nil t))
-                 (lambda () (add-hook 'before-save-hook
+                 (lambda () (add-hook 'write-file-functions
                                       (lambda () (error "Formatter failed")) nil t))
                  (lambda () (add-hook 'before-save-hook
                                       (lambda () (signal 'quit nil)) nil t))))
