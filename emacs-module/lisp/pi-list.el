@@ -22,7 +22,8 @@
   (pi-module-load)
   (pi-session--parse
    (pi-module--sessions
-    (pi-session--fields (list :cwd (directory-file-name (expand-file-name directory)))))))
+    (pi-session--fields (list :cwd (directory-file-name (expand-file-name directory))
+                              :agent-dir (pi-session-agent-directory))))))
 
 (defun pi-list--label (kept)
   "A line that tells KEPT, a conversation, from others."

@@ -227,6 +227,12 @@ there" directory)))
     (file-name-as-directory
      (expand-file-name (if project (project-root project) default-directory)))))
 
+(defun pi-session-agent-directory ()
+  "Where settings, keys and conversations are; nil if that is the usual folder."
+  (let ((directory (getenv "PI_CODING_AGENT_DIR")))
+    (and directory (not (equal directory ""))
+         (expand-file-name directory))))
+
 (defun pi-session-of (directory)
   "The sessions of DIRECTORY, newest first."
   (seq-filter (lambda (session) (equal (pi-session-directory session) directory))
@@ -425,19 +431,17 @@ Return nil, so that hooks go on."
                         (pi-session-usage session)
                         (reverse (pi-session-changed session))))
 
-(defun pi-session--on-message (session event)
-  "Count what the message of EVENT cost SESSION."
-  (let* ((message (plist-get event :message))
-         (usage (plist-get message :usage))
-         (cost (plist-get usage :cost)))
+(defun pi-session-note-message (session message)
+  "Note what MESSAGE of SESSION tells about model, use and costs."
+  (let* ((usage (plist-get message :usage))
+         (cost (plist-get usage :cost))
+         (model (plist-get message :model)))
     (when (and usage (not (member (plist-get message :stopReason) '("error" "aborted"))))
       (setf (pi-session-usage session) usage))
-    ;; A recorded conversation has no event that tells its model.
-    (when (and (plist-get message :model)
-               (not (equal (plist-get message :model)
-                           (plist-get (pi-session-model session) :id))))
+    ;; Recorded and resumed conversations have no event that tells the model.
+    (when (and model (not (equal model (plist-get (pi-session-model session) :id))))
       (setf (pi-session-model session)
-            (list :id (plist-get message :model) :provider (plist-get message :provider))))
+            (list :id model :provider (plist-get message :provider))))
     (cl-incf (pi-session-cost session)
              (or (and (numberp cost) cost) (plist-get cost :total) 0))))
 
@@ -470,7 +474,9 @@ Return nil, so that hooks go on."
 
 (pi-session-on "agent_start" #'pi-session--on-start)
 (pi-session-on "agent_end" #'pi-session--on-end)
-(pi-session-on "message_end" #'pi-session--on-message)
+(pi-session-on "message_end"
+               (lambda (session event)
+                 (pi-session-note-message session (plist-get event :message))))
 (pi-session-on "model_changed" #'pi-session--on-model)
 (pi-session-on "thinking_level_changed"
                (lambda (session event)

@@ -406,7 +406,12 @@ All: $%.4f"
   (let ((messages (plist-get event :messages))
         (omitted (plist-get event :omitted)))
     (if (not (pi-session-earlier session))
-        (pi-render-in session (pi-render-messages messages omitted))
+        (progn
+          (unless (pi-session-usage session)
+            (dolist (message messages)
+              (pi-session-note-message session message)))
+          (pi-render-in session (pi-render-messages messages omitted))
+          (pi-header-update session))
       (setf (pi-session-earlier session) nil)
       (with-current-buffer (get-buffer-create
                             (format "*pi-earlier: %s*" (pi-session-name session)))

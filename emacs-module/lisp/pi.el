@@ -107,7 +107,9 @@
          :append-system-prompt pi-append-system-prompt
          :yolo pi-yolo
          :restrict (and pi-restrict (directory-file-name directory))
-         :no-session (not pi-keep-sessions))
+         :no-session (not pi-keep-sessions)
+         ;; What `setenv' says counts, and the module does not see that.
+         :agent-dir (pi-session-agent-directory))
    (and (fboundp 'pi-auth-keys)
         (list :keys (mapcan (lambda (pair) (list (car pair) (cdr pair)))
                             (funcall 'pi-auth-keys))))))
@@ -140,7 +142,10 @@ With prefix argument NEW begin another one."
    (lambda ()
      (pop-to-buffer (pi-session-buffer
                      (if new (pi--new-session (pi-session-directory-here))
-                       (pi--session-here)))))))
+                       (pi--session-here))))
+     (when (= (point-min) (point-max))
+       (message "%s" (substitute-command-keys
+                      "\\[pi-compose] writes a prompt, \\[pi-menu] shows the commands"))))))
 
 (defun pi-new ()
   "Begin another conversation in the current project."

@@ -263,6 +263,7 @@
           (let ((session pi-session--current))
             (pi-tests--wait (lambda () (string-search "Done." (pi-tests--text session))))
             (should (equal (pi-tests--text session) shown))
+            (should (string-prefix-p " replay" pi-header--text))
             (setq pi-tests--events nil)
             (pi-session-send session "again")
             (pi-tests--ended)
