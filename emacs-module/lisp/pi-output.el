@@ -33,6 +33,7 @@
   "A call of a tool."
   id number title
   text                                  ; what the model got; while it runs, what came
+  pieces (size 0)                       ; and came since, newest first; of both
   file                                  ; the log, or nil
   running)
 
@@ -61,11 +62,23 @@
              pi-output--all)
     call))
 
+(defun pi-output--join (call)
+  "The text of CALL, of one that runs the end of what came."
+  (when (pi-output-call-pieces call)
+    (let ((all (apply #'concat (pi-output-call-text call)
+                      (nreverse (pi-output-call-pieces call)))))
+      (setf (pi-output-call-text call)
+            (substring all (max 0 (- (length all) pi-output-bytes)))
+            (pi-output-call-pieces call) nil
+            (pi-output-call-size call) (length (pi-output-call-text call)))))
+  (pi-output-call-text call))
+
 (defun pi-output--end (session id result)
   "The call ID of SESSION has ended with RESULT."
   (let ((call (pi-output--find session id)))
     (when call
       (setf (pi-output-call-running call) nil
+            (pi-output-call-pieces call) nil
             (pi-output-call-text call) (pi-render-text (plist-get result :content))
             (pi-output-call-file call) (plist-get (plist-get result :details)
                                                   :fullOutputPath))
@@ -75,9 +88,10 @@
   "The call ID of SESSION printed TEXT."
   (let ((call (pi-output--find session id)))
     (when call
-      (let ((all (concat (pi-output-call-text call) text)))
-        (setf (pi-output-call-text call)
-              (substring all (max 0 (- (length all) pi-output-bytes)))))
+      ;; Pieces, as joining all of it each time would be work for the collector.
+      (push text (pi-output-call-pieces call))
+      (when (> (cl-incf (pi-output-call-size call) (length text)) (* 2 pi-output-bytes))
+        (pi-output--join call))
       (pi-output--append call text))))
 
 (defun pi-output--past (session messages)
@@ -184,7 +198,7 @@ stays; lines that are too long are broken."
           (t
            (when file
              (insert (format "[The log %s is gone; this is what the model got]\n" file)))
-           (insert (pi-output-call-text call))))
+           (insert (pi-output--join call))))
     (unless (bolp)
       (insert "\n"))
     (pi-output--clean (point-min) (point-max))
