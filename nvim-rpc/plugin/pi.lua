@@ -16,6 +16,15 @@ end, {
   end,
 })
 
+-- A conversation that a session file of Neovim, or the user, names: pi://ID.
+vim.api.nvim_create_autocmd('BufReadCmd', {
+  group = vim.api.nvim_create_augroup('Pi', { clear = true }),
+  pattern = 'pi://*',
+  callback = function(args)
+    require('pi.window').adopt(args.buf, args.match:sub(#'pi://' + 1))
+  end,
+})
+
 -- Nothing is bound to keys but these names, e.g. `nmap <leader>p <Plug>(pi-toggle)`.
 local function plug(name, command, desc)
   vim.keymap.set(

@@ -12,7 +12,7 @@ syntax match piHeading /^#\{1,6} .*/
 syntax match piBold /\*\*[^* ][^*]\{-}\*\*/
 syntax match piCode /`[^`]\+`/
 syntax match piListMark /^\s*\%([-*+]\|\d\+[.)]\) /
-syntax region piCodeBlock start=/^\s*\z(```\+\|\~\~\~\+\).*$/ end=/^\s*\z1\s*$/ keepend
+syntax region piCodeBlock start=/^\s*\z(```\+\|\~\~\~\+\).*$/ end=/^\s*\z1\s*$/ end=/^\ze[❯▸] / keepend
 
 syntax match piUser /^❯ .*/
 syntax match piThinking /^┆.*/

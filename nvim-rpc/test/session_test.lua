@@ -153,6 +153,21 @@ function tests.a_buffer_that_was_wiped_comes_back()
   agent.shows('Two.')
 end
 
+function tests.a_conversation_is_opened_by_its_name()
+  agent.record({ { text = 'One.' } })
+  agent.ask('first')
+  local id = agent.session().id
+  vim.cmd('Pi stop')
+  vim.cmd('Pi close')
+  vim.cmd('bwipeout! ' .. require('pi.render').buffer(agent.session()))
+  agent.events = {}
+  vim.cmd('edit pi://' .. id)
+  agent.await('transcript')
+  equal(api.nvim_win_get_buf(0), require('pi.render').buffer(agent.session()))
+  equal(api.nvim_buf_get_name(0), 'pi://' .. id)
+  agent.shows('❯ first')
+end
+
 function tests.a_program_that_says_nothing_is_told()
   agent.record({ { text = 'One.' } })
   suite.write('silent', '#!/bin/sh\nexec sleep 600\n')

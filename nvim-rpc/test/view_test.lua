@@ -82,6 +82,17 @@ function tests.a_change_shows_its_lines_and_leads_to_them()
   equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'a.txt', { 4, 1 } })
 end
 
+function tests.a_new_file_shows_its_lines()
+  local text = ('line\n'):rep(12)
+  agent.record({ agent.call('write', { path = 'b.txt', content = text }) }, { { text = 'Done.' } })
+  agent.ask('go')
+  agent.shows('▸ write b.txt  — ok, +12 -0\n┃ +1 line\n┃ +2 line')
+  agent.shows('┃ … 2 lines more, <Tab> shows them')
+  agent.go_to('┃ +7')
+  agent.press('gf')
+  equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'b.txt', { 7, 0 } })
+end
+
 function tests.turns_are_reached_by_keys()
   agent.record({ { text = 'One.' } }, { { text = 'Two.' } }, { { text = 'Three.' } })
   agent.ask('first')

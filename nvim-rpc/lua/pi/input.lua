@@ -57,8 +57,8 @@ local function run_command(text)
   end
 end
 
---- Sends what was written.
-function M.send(session)
+--- Sends what was written, see pi.Session:prompt() for delivery.
+function M.send(session, delivery)
   local input = inputs[session]
   local text = input and vim.trim(text_of(input.buf)) or ''
   if text == '' then
@@ -67,7 +67,7 @@ function M.send(session)
   remember(input, text)
   set_text(input.buf, '')
   if not run_command(text) then
-    session:ask(text)
+    session:ask(text, delivery)
   end
   decorate(session, input)
 end
@@ -119,6 +119,9 @@ local function map(session, input)
   end
   set('n', '<CR>', send, 'send')
   set({ 'n', 'i' }, '<C-s>', send, 'send')
+  set({ 'n', 'i' }, '<M-CR>', function()
+    M.send(session, 'steer')
+  end, 'send before the next request to the model')
   for key, step in pairs({ ['<C-p>'] = -1, ['<C-n>'] = 1 }) do
     set({ 'n', 'i' }, key, function()
       if vim.fn.pumvisible() == 1 then

@@ -200,7 +200,19 @@ function M.count_changes(patch)
 end
 
 -- What a call that succeeded shows at first.
-local first_shown = { read = CLOSED, grep = CLOSED, find = CLOSED, ls = CLOSED, write = CLOSED }
+local first_shown = { read = CLOSED, grep = CLOSED, find = CLOSED, ls = CLOSED }
+
+-- A new file, as a diff shows it.
+local function numbered(content)
+  local lines = vim.split(content, '\n', { plain = true })
+  if lines[#lines] == '' and #lines > 1 then
+    table.remove(lines)
+  end
+  for i, line in ipairs(lines) do
+    lines[i] = ('+%d %s'):format(i, line)
+  end
+  return table.concat(lines, '\n')
+end
 
 local function take_result(call, result, failed)
   local details = type(result.details) == 'table' and result.details or {}
@@ -210,6 +222,12 @@ local function take_result(call, result, failed)
     call.diff = true
     call.added, call.removed = M.count_changes(details.patch)
     text = details.diff
+  end
+  local content = call.name == 'write' and call.args.content
+  if not (failed or call.diff) and type(content) == 'string' and text:find('wrote') then
+    call.diff = true
+    text = numbered(content)
+    call.added, call.removed = #vim.split(text, '\n', { plain = true }), 0
   end
   call.log = details.fullOutputPath
   if call.log then

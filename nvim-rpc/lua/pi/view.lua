@@ -81,6 +81,11 @@ local function create(session)
   view.kind = 'meta'
   vim.bo[view.buf].modifiable = false
   vim.bo[view.buf].filetype = 'pi'
+  if not vim.b[view.buf].did_ftplugin then -- filetype plugins are off
+    api.nvim_buf_call(view.buf, function()
+      vim.cmd('runtime ftplugin/pi.lua')
+    end)
+  end
   return view
 end
 

@@ -246,6 +246,25 @@ local function close(win)
   M.close_window(win)
 end
 
+--- Puts the conversation with this id in the place of a buffer that is only named so. Where
+--- another one is under way in the directory, that is shown instead.
+function M.adopt(buf, id)
+  local session = require('pi.session').ensure()
+  if not session.connection then
+    session:begin({ resume = id })
+  end
+  vim.schedule(function()
+    local ours = require('pi.render').buffer(session)
+    for _, win in ipairs(buf ~= ours and vim.fn.win_findbuf(buf) or {}) do
+      api.nvim_win_set_buf(win, ours)
+      dress(win, {})
+    end
+    if buf ~= ours and api.nvim_buf_is_valid(buf) then
+      api.nvim_buf_delete(buf, { force = true })
+    end
+  end)
+end
+
 --- Hides the conversation in this tab page; the others get their sizes back.
 function M.close(session)
   require('pi.input').close(session)
