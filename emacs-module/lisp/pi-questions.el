@@ -253,7 +253,8 @@ With a prefix argument read a REASON for the model."
     (pi-question-add
      session :id id
      :call (plist-get event :toolCallId)
-     :lines (pi-question--words event)
+     :lines (let ((default-directory (pi-session-directory session)))
+              (pi-question--words event))
      :diff (plist-get event :diff)
      :answers (mapcar #'intern (plist-get event :answers))
      :means (plist-get event :sessionMeans)
@@ -262,12 +263,19 @@ With a prefix argument read a REASON for the model."
                   (pi-session--agent session) (pi-session--bytes id) answer
                   (and reason (pi-session--bytes reason)))))))
 
+(defun pi-question--short (path)
+  "PATH as it is shown in the current transcript."
+  (if (file-in-directory-p path default-directory)
+      (file-relative-name path default-directory)
+    (abbreviate-file-name path)))
+
 (defun pi-question--words (event)
   "The lines that ask what EVENT wants to know."
   (let ((tool (plist-get event :toolName))
-        (path (plist-get event :path))
+        (path (and (plist-get event :path)
+                   (pi-question--short (plist-get event :path))))
         (command (plist-get event :command)))
-    (cond ((plist-get event :diff) (list (format "May %s change %s?" tool path)))
+    (cond ((plist-get event :diff) (list (format "May %s make this change of %s?" tool path)))
           (command (cons (format "May %s run this?" tool)
                          (split-string (pi-render--cut command 20 pi-output-columns nil)
                                        "\n" t)))

@@ -208,9 +208,25 @@ Point goes along where it was at the end, and stays elsewhere."
   (let ((block (pi-render-block-make :kind 'user))
         (images (pi-render--images content)))
     (pi-render-append block "> " 'pi-user 'pi-turn t)
-    (pi-render-insert block (pi-render--clip-lines (pi-render-text content)) 'pi-user)
-    (unless (equal images "")
-      (pi-render-insert block (concat " " images) 'pi-meta))))
+    (let ((begin (point)))
+      (pi-render-insert block (pi-render--clip-lines (pi-render-text content)) 'pi-user)
+      (unless (equal images "")
+        (pi-render-insert block (concat " " images) 'pi-meta))
+      (let ((body (pi-render-user-body begin (point))))
+        (when body
+          (pi-render-fold (car body) (cdr body) t))))
+    (goto-char (point-max))))
+
+(defconst pi-render--user-lines 12
+  "Longer messages of the user are folded behind so many lines.")
+
+(defun pi-render-user-body (begin end)
+  "The part (BEGIN . END) of a message from BEGIN to END that folds, or nil."
+  (save-excursion
+    (goto-char begin)
+    (and (zerop (forward-line pi-render--user-lines))
+         (< (point) end)
+         (cons (1- (point)) end))))
 
 (defun pi-render--clip-lines (text)
   "TEXT with lines that do not slow down the display."

@@ -208,10 +208,11 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
 (defun pi-transcript--body (position)
   "The part (BEGIN . END) of the block at POSITION that can be folded, or nil."
   (let ((block (get-text-property position 'pi-block)))
-    (when (and block (memq (pi-render-block-kind block) '(tool thinking)))
+    (when (and block (memq (pi-render-block-kind block) '(tool thinking user)))
       (pcase-let* ((`(,begin . ,end) (pi-transcript--region position))
                    (from (save-excursion (goto-char begin) (line-end-position))))
-        (and (< from end) (cons from end))))))
+        (cond ((eq (pi-render-block-kind block) 'user) (pi-render-user-body begin end))
+              ((< from end) (cons from end)))))))
 
 (defun pi-toggle ()
   "Fold or unfold the block at point; go to the next button where nothing folds."

@@ -90,6 +90,7 @@
       (pi-session-send session "x")
       (pi-tests--wait (lambda () (pi-session-questions session)))
       (with-current-buffer (pi-session-buffer session)
+        (should (string-search "? May edit make this change of a.txt?" (buffer-string)))
         (should (string-search "\n-two\n+zwei\n" (buffer-string)))
         (pi-session-allow))
       (pi-tests--ended)

@@ -155,6 +155,22 @@
     (pi-toggle-all)
     (should (invisible-p (- (point-max) 1)))))
 
+(ert-deftest pi-transcript-tests-long-prompt ()
+  "Of what the user said the first lines are seen."
+  (pi-transcript-tests--with
+    (pi-transcript-tests--tell
+     session "message_end"
+     :message (list :role "user" :content
+                    (list (list :type "text" :text (pi-transcript-tests--lines 30)))))
+    (goto-char (point-min))
+    (search-forward "line 12")
+    (should-not (invisible-p (1- (point))))
+    (search-forward "line 13")
+    (should (invisible-p (1- (point))))
+    (goto-char (point-min))
+    (pi-toggle)
+    (should-not (invisible-p (1- (point-max))))))
+
 (ert-deftest pi-transcript-tests-motion ()
   "From turn to turn and from call to call."
   (pi-transcript-tests--with
