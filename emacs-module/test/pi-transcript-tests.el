@@ -4,6 +4,7 @@
 
 ;;; Code:
 
+(require 'bookmark)
 (require 'pi-test-support)
 (require 'pi-list)
 (require 'pi-markdown)
@@ -338,6 +339,90 @@
                    (pi-transcript-tests--delta session "text_delta" "some words\n"))))
       (message "append to 10 000 lines: %.2f ms" (* 20 (car steps)))
       (should (< (car steps) 2.5)))))
+
+(ert-deftest pi-transcript-tests-idle ()
+  "An agent that does nothing leaves no timer behind."
+  (pi-tests--in-directory dir
+    (let* ((before (length timer-list))
+           (pi-model (pi-tests--turns dir (list (list :text "Some `code`."))))
+           (session (pi-prompt "x")))
+      (pi-tests--ended)
+      (pi-tests--wait (lambda () (<= (length timer-list) before)))
+      (should-not (pi-session-timer session)))))
+
+(ert-deftest pi-transcript-tests-bookmark ()
+  "A bookmark leads back into the conversation, open or not."
+  (pi-tests--in-directory dir
+    (let* ((bookmark-alist nil)
+           (bookmark-save-flag nil)
+           (pi-model (pi-tests--turns dir (list (list :text "Hello."))))
+           (session (pi-prompt "x")))
+      (pi-tests--ended)
+      (with-current-buffer (pi-session-buffer session)
+        (bookmark-set "here"))
+      (save-window-excursion
+        (bookmark-jump "here")
+        (should (eq (current-buffer) (pi-session-buffer session)))
+        (kill-buffer)
+        (bookmark-jump "here")
+        (should-not (eq pi-session--current session))
+        (let ((session pi-session--current))
+          (pi-tests--wait (lambda ()
+                            (string-search "Hello." (pi-tests--text session)))))))))
+
+(ert-deftest pi-transcript-tests-model ()
+  "Models are listed and chosen, levels are set, and the header line tells."
+  (pi-transcript-tests--with
+    (should (> (length (pi--model-choices
+                        (progn (pi-session-command session 'list-models)
+                               (plist-get (pi--wait-for session "model_list") :models))))
+               5))
+    (pi-select-model (pi-tests--turns dir (list (list :text "Other."))))
+    (pi-session-send session "x")
+    (pi-tests--ended)
+    (should (string-search "replay" pi-header--text))
+    (pi-select-thinking "high")
+    ;; This model does not.
+    (pi-tests--wait (lambda () (string-search "does not think" (buffer-string))))
+    (pi-rename-session "a name")
+    (should (equal (pi-session-title session) "a name"))))
+
+(ert-deftest pi-transcript-tests-report ()
+  "The report tells versions and state."
+  (pi-transcript-tests--with
+    (pi-report)
+    (with-current-buffer "*pi-report*"
+      (should (string-search pi-version (buffer-string)))
+      (should (string-search "state: ready" (buffer-string))))))
+
+(ert-deftest pi-transcript-tests-menu ()
+  "The menu names commands only."
+  (require 'pi-menu)
+  (should (commandp 'pi-menu))
+  (should (commandp 'pi-menu-show))
+  (dolist (map (list pi-command-map pi-session-mode-map pi-compose-mode-map))
+    (map-keymap (lambda (_ command)
+                  (when (and (symbolp command) (string-prefix-p "pi" (symbol-name command)))
+                    (should (commandp command))))
+                map)))
+
+(ert-deftest pi-transcript-tests-abort-asks ()
+  "The abort of a long command asks; that of anything else does not."
+  (pi-transcript-tests--with
+    (should-error (pi-abort) :type 'user-error)
+    (setf (pi-session-running session) t)
+    (puthash "1" (list :tool "bash" :since (- (float-time) 60)) (pi-session-calls session))
+    (let (asked aborted)
+      (cl-letf (((symbol-function 'y-or-n-p) (lambda (text) (setq asked text) nil))
+                ((symbol-function 'pi-session-abort) (lambda (&rest _) (setq aborted t))))
+        (pi-abort)
+        (should (string-match-p "60 s" asked))
+        (should-not aborted)
+        (clrhash (pi-session-calls session))
+        (setq asked nil)
+        (pi-abort)
+        (should aborted)
+        (should-not asked)))))
 
 (provide 'pi-transcript-tests)
 ;;; pi-transcript-tests.el ends here
