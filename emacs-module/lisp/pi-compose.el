@@ -120,8 +120,11 @@ Each gets the text and returns another one; nil keeps it."
 (defun pi-compose--header ()
   "The header line: where this goes, and how."
   (let ((state (if pi-session--current (pi-header-state pi-session--current) "new")))
-    (concat " To " (abbreviate-file-name (directory-file-name default-directory))
-            (pi-header--separator) state (pi-header--separator)
+    (concat " To "
+            (string-replace "%" "%%" (abbreviate-file-name
+                                      (directory-file-name default-directory)))
+            (pi-header--separator) (string-replace "%" "%%" state)
+            (pi-header--separator)
             (substitute-command-keys "\\[pi-compose-send] sends")
             (if (and pi-session--current (pi-session-running pi-session--current))
                 (concat (pi-header--separator)
@@ -219,6 +222,25 @@ While the agent works it waits until that is done, or, with DELIVERY
       (dolist (image images)
         (princ (format "\n\n[image: %s]" image))))))
 
+;;; What comes back
+
+(defun pi-compose--on-queue (session event)
+  "Put what EVENT took from the queue of SESSION back into its buffer for prompts."
+  (let ((dropped (plist-get event :dropped)))
+    (when dropped
+      (with-current-buffer (pi-compose-buffer (pi-session-directory session) session)
+        (save-excursion
+          (goto-char (point-max))
+          (unless (or (bobp) (bolp)) (insert "\n"))
+          (insert (string-join dropped "\n\n") "\n")))
+      (pi-render-in session
+        (pi-render-remark (format "%s not sent; the text is back in the buffer for prompts"
+                                  (if (cdr dropped)
+                                      (format "%d messages were" (length dropped))
+                                    "A message was")))))))
+
+(pi-session-on "queue_update" #'pi-compose--on-queue)
+
 ;;; History
 
 (defun pi-compose-previous (&optional n)
@@ -259,14 +281,20 @@ While the agent works it waits until that is done, or, with DELIVERY
       (skip-chars-backward "^ \t\n@" (line-beginning-position))
       (cond ((eq (char-before) ?@)
              (list (point) end
-                   (completion-table-dynamic
-                    (lambda (_) (pi-context-candidates directory)))
-                   :exclusive 'no
+                   (pi-compose--table directory)
                    :company-kind (lambda (_) 'file)))
             ((eq (char-after) ?/)
              (and (= (point) (pi-compose--start))
                   (list (1+ (point)) end (mapcar #'car pi-compose-commands)
                         :exclusive 'no)))))))
+
+(defun pi-compose--table (directory)
+  "A completion table of what may stand behind an at sign in DIRECTORY."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        ;; Any part of a name finds it.
+        '(metadata (category . project-file))
+      (complete-with-action action (pi-context-candidates directory) string predicate))))
 
 (defun pi-compose--start ()
   "Where the prompt in the current buffer begins."

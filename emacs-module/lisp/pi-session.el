@@ -364,8 +364,10 @@ FUNCTION is called with the session and the event tool_execution_end."
             (pi-session--event session (pi-session--parse item))
           (pi-session--request session item)))
       (pi-session--serve session)
-      (when (eq state 'more)
-        (pi-session--later session 0)))))
+      (pcase state
+        ('more (pi-session--later session 0))
+        ;; The last event has said why.
+        ('closed (pi-session-end session))))))
 
 (defun pi-session--parse (json)
   "The event in the unibyte string JSON as a plist."

@@ -93,11 +93,27 @@
       (let ((text (pi-tests--text session)))
         (should (string-match-p "> now\n\nOne\\.\n\n> later\n\nTwo\\." text))))))
 
+(ert-deftest pi-compose-tests-dropped ()
+  "What is taken out of the queue is not lost."
+  (pi-tests--in-directory dir
+    (let* ((pi-yolo t)
+           (pi-model (pi-tests--turns
+                      dir (list (pi-tests--call "bash" :command "echo go; sleep 60"))))
+           (session (pi-prompt "x")))
+      (pi-tests--wait (lambda () (string-search "\ngo" (pi-tests--text session))))
+      (pi-session-send session "precious")
+      (pi-tests--wait (lambda () (pi-session-queue session)))
+      (with-current-buffer (pi-session-buffer session)
+        (pi-clear-queue))
+      (pi-tests--wait (lambda () (string-search "was not sent" (pi-tests--text session))))
+      (with-current-buffer (pi-compose-buffer dir session)
+        (should (equal (buffer-string) "precious\n"))))))
+
 (ert-deftest pi-compose-tests-completion ()
   "Files, buffers and commands are completed."
   (pi-compose-tests--in-compose dir
     (pi-tests--write (expand-file-name "needle.txt" dir) "x\n")
-    (insert "see @need")
+    (insert "see @eedl")
     (completion-at-point)
     (should (equal (buffer-string) "see @needle.txt"))
     (with-current-buffer (get-buffer-create "haystack-buffer")

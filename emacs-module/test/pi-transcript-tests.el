@@ -395,6 +395,27 @@
       (should (string-search pi-version (buffer-string)))
       (should (string-search "state: ready" (buffer-string))))))
 
+(ert-deftest pi-transcript-tests-notify ()
+  "The end of long work is told when nobody looks."
+  (pi-transcript-tests--with
+    (let* (told focused
+           (noninteractive nil)
+           (pi-notify-function (lambda (&rest words) (push words told))))
+      (cl-letf (((symbol-function 'pi-header--focused-p) (lambda () focused)))
+        (pi-transcript-tests--tell session "agent_start")
+        (pi-transcript-tests--tell session "agent_end")
+        (should-not told)
+        (pi-transcript-tests--tell session "agent_start")
+        (setf (pi-session-since session) (- (float-time) 60))
+        (setq focused t)
+        (pi-transcript-tests--tell session "agent_end")
+        (should-not told)
+        (setq focused nil)
+        (pi-transcript-tests--tell session "agent_end")
+        (should (= (length told) 1))
+        (pi-question-add session :lines '("Really?") :function #'ignore)
+        (should (equal (cadr (car told)) "Really?"))))))
+
 (ert-deftest pi-transcript-tests-menu ()
   "The menu names commands only."
   (require 'pi-menu)
