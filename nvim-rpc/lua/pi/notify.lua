@@ -22,6 +22,9 @@ local highlights = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR
 local function show()
   local text, level = unpack(waiting)
   waiting = nil
+  if vim.v.exiting ~= vim.NIL then
+    return
+  end
   vim.cmd('redraw')
   vim.api.nvim_echo({ { cut(text), highlights[level] } }, true, {})
 end

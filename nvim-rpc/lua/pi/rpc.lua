@@ -36,10 +36,17 @@ local function program()
   return path or error(problem, 0)
 end
 
+-- While Neovim ends there may be no buffers any more to tell it in.
+local function editor_ends()
+  return vim.v.exiting ~= vim.NIL
+end
+
 local function on_exit(connection, code)
   if connections[connection.number] then
     connections[connection.number] = nil
-    connection.handlers.ended(code)
+    if not editor_ends() then
+      connection.handlers.ended(code)
+    end
   end
 end
 
@@ -218,7 +225,7 @@ function M.on(number, batch)
     return 0
   end
   local connection = connections[number]
-  if connection then
+  if connection and not editor_ends() then
     require('pi.bus').batch(take, connection, batch)
   end
   return #batch

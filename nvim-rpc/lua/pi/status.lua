@@ -130,7 +130,7 @@ function M.wake()
       TICK_MS,
       TICK_MS,
       vim.schedule_wrap(function()
-        if timer then
+        if timer and vim.v.exiting == vim.NIL then
           tick()
         end
       end)
