@@ -59,7 +59,8 @@ enum pi_status socket_await(const char *path, int signals, int *fd, struct pi_er
         return status;
     }
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (listener < 0 ||
+    // Linux gives the file the mode that the socket has before.
+    if (listener < 0 || fchmod(listener, 0600) ||
         bind(listener, (const struct sockaddr *)&address, sizeof address)) {
         status = error_errno(err, errno, "no socket at %s", path);
         if (listener >= 0) {
@@ -67,7 +68,7 @@ enum pi_status socket_await(const char *path, int signals, int *fd, struct pi_er
         }
         return status;
     }
-    if (chmod(path, 0600) || listen(listener, 1)) {
+    if (listen(listener, 1)) {
         status = error_errno(err, errno, "no socket at %s", path);
     } else {
         status = wait_for(listener, signals, err);
