@@ -40,6 +40,10 @@ plug('abort', 'abort', 'pi: stop the model and its tools')
 plug('allow', 'allow', 'pi: answer a question with yes')
 plug('always', 'always', 'pi: answer a question with yes, for this session')
 plug('deny', 'deny', 'pi: answer a question with no')
+plug('next-hunk', 'next', 'pi: go to the next change')
+plug('prev-hunk', 'prev', 'pi: go to the change before')
+plug('accept-hunk', 'accept', 'pi: keep the change under the cursor')
+plug('reject-hunk', 'reject', 'pi: take back the change under the cursor')
 vim.keymap.set(
   'x',
   '<Plug>(pi-ask)',

@@ -235,9 +235,6 @@ local function wrong_changes(buf, changes)
   end
 end
 
--- Called with a buffer, its lines before and after, when the agent changed it.
-function M.on_applied() end
-
 -- What was saved is saved again; what the user had not saved stays so. Formatting on save
 -- belongs to the same step of undo.
 function requests.apply(file)
@@ -253,7 +250,9 @@ function requests.apply(file)
     return problem
   end
   local clean, before = not vim.bo[buf].modified, change.lines(buf)
+  local review = require('pi.review')
   local sent, failure
+  review.before_change(buf)
   change.run(buf, function()
     make(buf, file.changes)
   end, clean and function()
@@ -264,7 +263,7 @@ function requests.apply(file)
     local words = ('%s was not saved: %s'):format(change.name(buf), failure)
     require('pi.notify')(words, vim.log.levels.WARN)
   end
-  M.on_applied(buf, before, change.lines(buf))
+  review.changed(buf, before, change.lines(buf), 'edit')
   local text = clean and change.text(buf)
   return {
     status = 'ok',

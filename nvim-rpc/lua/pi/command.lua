@@ -57,10 +57,13 @@ end
 
 local function run(options)
   local name, rest = options.args:match('^%s*(%S+)%s*(.*)$')
+  local plain = name and name:match('^(.*)!$') -- ":Pi accept!" is ":Pi! accept"
+  local bang = plain and M.all()[plain] and M.all()[plain].bang
+  name = bang and plain or name
   local spec = name and M.all()[name]
   local command = {
     args = spec and rest or options.args,
-    bang = options.bang,
+    bang = bang or options.bang,
     range = options.range,
     line1 = options.line1,
     line2 = options.line2,

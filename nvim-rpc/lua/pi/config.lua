@@ -45,6 +45,7 @@ M.options = {
   restrict = { text },
   log = { text },
   bash_save = { one_of('ask', 'always', 'never'), 'ask' },
+  signs = { one_of('bar', 'text') },
   position = { one_of('right', 'bottom', 'tab', 'float', 'auto'), 'auto' },
   width = { number, 80 },
   height = { number, 15 },

@@ -221,6 +221,7 @@ function M.sync_one(buf, on_change)
   if stamps[buf] == stamp_of(api.nvim_buf_get_name(buf)) then
     return
   end
+  require('pi.review').before_change(buf)
   local tick, before = api.nvim_buf_get_changedtick(buf), change.lines(buf)
   if change.must_wait(buf) or not M.check(buf) then
     M.sync_later(buf, on_change)
@@ -244,12 +245,9 @@ function M.sync(folder, on_change)
   end
 end
 
---- Called with a buffer, its lines before and after, and the name of a tool.
-function M.on_followed() end
-
 local function followed(tool)
   return function(buf, before, after)
-    M.on_followed(buf, before, after, tool)
+    require('pi.review').changed(buf, before, after, tool)
   end
 end
 
