@@ -193,7 +193,9 @@ Point goes along where it was at the end, and stays elsewhere."
 
 (defun pi-render-text (blocks)
   "The text in BLOCKS, the content of a message or result."
-  (mapconcat (lambda (block) (or (plist-get block :text) "")) blocks ""))
+  (if (cdr blocks)
+      (mapconcat (lambda (block) (or (plist-get block :text) "")) blocks "")
+    (or (plist-get (car blocks) :text) "")))
 
 (defun pi-render--images (blocks)
   "A word for each image in BLOCKS."
@@ -325,7 +327,7 @@ Point goes along where it was at the end, and stays elsewhere."
     (insert text)
     (if tail
         (progn
-          (when (bolp) (forward-char -1))
+          (when (and (bolp) (not (bobp))) (forward-char -1))
           (forward-line (- 1 lines))
           (delete-region (point-min) (point)))
       (goto-char (point-min))
@@ -407,10 +409,11 @@ NOTE is (WHERE . LINE) beside it, a button."
       (pi-render--body block (pi-render-block-tail block)))))
 
 (defun pi-render--lines (text)
-  "How many lines TEXT has."
+  "How many lines TEXT has, empty ones at its end not counted."
   (with-current-buffer (pi-render--work)
-    (insert (string-trim-right text "\n+"))
-    (count-lines (point-min) (point-max))))
+    (insert text)
+    (skip-chars-backward "\n")
+    (count-lines (point-min) (point))))
 
 (defun pi-render--preview (block text tail)
   "Make a part of TEXT the body of BLOCK, its last lines if TAIL."
@@ -462,14 +465,15 @@ NOTE is (WHERE . LINE) beside it, a button."
 (defun pi-render--result (block result failed)
   "Draw RESULT of the call BLOCK, which FAILED or not."
   (let* ((content (plist-get result :content))
-         (text (concat (pi-render-text content) (pi-render--images content)))
+         (images (pi-render--images content))
+         (text (pi-render-text content))
          (details (plist-get result :details))
          (diff (plist-get details :diff)))
     (setf (pi-render-block-line block) (plist-get details :firstChangedLine))
     (cond ((and diff (not failed)) (pi-render--diff block diff))
           ((and (equal (pi-render-block-tool block) "write") (not failed))
            (pi-render--body block ""))
-          (t (pi-render--preview block text
+          (t (pi-render--preview block (if (equal images "") text (concat text images))
                                  (or failed
                                      (equal (pi-render-block-tool block) "bash")))))))
 

@@ -371,7 +371,8 @@ FUNCTION is called with the session and the event tool_execution_end."
 
 (defun pi-session--parse (json)
   "The event in the unibyte string JSON as a plist."
-  (json-parse-string (decode-coding-string json 'utf-8-unix)
+  ;; No copy of what is ASCII: garbage is collected while the user types.
+  (json-parse-string (decode-coding-string json 'utf-8-unix t)
                      :object-type 'plist :array-type 'list
                      :null-object nil :false-object nil))
 
