@@ -372,9 +372,10 @@ static char *watch_bash(const char *dir, const struct buf *texts)
                  "command_not_found_handle() { note \"$@\"; }\n"
                  "PATH=\n"
                  "while IFS= read -r -d '' text; do\n"
-                 "    ( cd empty; eval \"$text\"; wait ) <&- >&- 2>&-\n"
-                 "    printf '\\1' >&9\n"
-                 "done <texts 9>answers\n");
+                 // The pipe is at its end when all that was started has ended.
+                 "    notes=$( ( cd empty; eval \"$text\" ) 9>&1 <&- >&- 2>&- )\n"
+                 "    printf '%s\\1' \"$notes\" >&8\n"
+                 "done <texts 8>answers\n");
     assert_int_equal(mkdir(scratch_path(dir, "empty"), 0755), 0);
     char command[1000];
     snprintf(command, sizeof command, "cd '%s' && exec bash --norc watch </dev/null",
