@@ -307,7 +307,10 @@ With a prefix argument, WHOLE, all that was not reviewed yet."
          (buffer (pi-review--buffer session)))
     (with-current-buffer buffer
       (setq pi-review--whole whole)
-      (pi-review--draw))
+      (pi-review--draw)
+      (when (bobp)
+        (re-search-forward "^@@" nil t)
+        (beginning-of-line)))
     (pop-to-buffer buffer)))
 
 (defun pi-review-refresh ()

@@ -17,10 +17,6 @@
       make-backup-files nil
       create-lockfiles nil)
 
-(defconst pi-tests--emacs
-  (or (getenv "PI_EMACS") (expand-file-name invocation-name invocation-directory))
-  "The program of this Emacs.")
-
 (defvar pi-tests--events nil
   "(SECONDS . EVENT) of all that was drawn, newest first.")
 
@@ -97,6 +93,13 @@
 (defun pi-tests--ended ()
   "Wait for the end of the run."
   (pi-tests--wait (lambda () (pi-tests--event "agent_end"))))
+
+(defun pi-tests-emacs ()
+  "The command that starts another Emacs of this kind, a list."
+  (let ((script (expand-file-name "with-emacs" (file-name-directory
+                                                (locate-library "pi-test-support")))))
+    (list script (or (getenv "PI_EMACS")
+                     (expand-file-name invocation-name invocation-directory)))))
 
 (provide 'pi-test-support)
 ;;; pi-test-support.el ends here

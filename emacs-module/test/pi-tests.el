@@ -301,10 +301,9 @@ echo; seq 99"))
                          (accept-process-output nil 0.02))
                        ,end))))
     (make-process :name "emacs" :buffer nil :connection-type 'pipe
-                  :command (list pi-tests--emacs
-                                 "-Q" "--batch" "-L" (file-name-directory
-                                                      (locate-library "pi"))
-                                 "-l" "pi" "-l" program))))
+                  :command `(,@(pi-tests-emacs) "-Q" "--batch"
+                             "-L" ,(file-name-directory (locate-library "pi"))
+                             "-l" "pi" "-l" ,program))))
 
 (defun pi-tests--exit (end &optional signal)
   "Another Emacs evaluates END, or gets SIGNAL: nothing of its command is left."
