@@ -36,6 +36,19 @@ for _, position in ipairs({ 'right', 'bottom', 'float' }) do
   end
 end
 
+function tests.closing_in_another_way_gives_back_the_layout_too()
+  agent.record({ { text = 'One.' } })
+  uneven_windows()
+  local before = layout()
+  vim.cmd('Pi open right')
+  vim.cmd('Pi ask')
+  vim.cmd('stopinsert | wincmd p')
+  api.nvim_win_close(agent.window(), true)
+  suite.wait(function()
+    return vim.deep_equal(layout(), before)
+  end, 'the layout')
+end
+
 function tests.a_tab_page_of_its_own()
   agent.record({ { text = 'One.' } })
   vim.cmd('Pi open tab')

@@ -80,7 +80,10 @@ function M.connect(handlers, options)
   }, Connection)
   if options.address then
     local ok, channel = pcall(vim.fn.sockconnect, 'pipe', options.address, { rpc = true })
-    connection.channel = ok and channel or 0
+    if not ok or channel == 0 then
+      error('no pi-nvim listens at ' .. options.address, 0)
+    end
+    connection.channel = channel
   else
     connection.channel = start_job(connection, options.cwd)
     connection.is_job = true
@@ -94,6 +97,13 @@ end
 
 function Connection:alive()
   return connections[self.number] == self
+end
+
+--- Looks whether the other end of a socket is still there: Neovim does not tell.
+function Connection:check()
+  if self:alive() and not vim.api.nvim_get_chan_info(self.channel).id then
+    on_exit(self, 1)
+  end
 end
 
 --- Calls a method; its failure is told as an error of the session.

@@ -141,7 +141,8 @@ local function ended(session, connection, code)
   session:reset()
   session.log = connection.log
   if code ~= 0 then
-    local words = { ('pi-nvim ended with code %d'):format(code) }
+    local words =
+      { connection.is_job and ('pi-nvim ended with code %d'):format(code) or 'pi-nvim has gone' }
     vim.list_extend(words, vim.list_slice(connection.log, math.max(#connection.log - 4, 1)))
     table.insert(words, ':Pi restart goes on with this session, :Pi log shows more')
     session:emit({ type = 'notice', level = 'error', message = table.concat(words, '\n') })

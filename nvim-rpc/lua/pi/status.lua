@@ -99,6 +99,14 @@ local function anybody_runs()
   end
 end
 
+local function check_connections()
+  for _, session in ipairs(require('pi.session').all()) do
+    if session.connection then
+      session.connection:check()
+    end
+  end
+end
+
 local dirty = false
 
 -- Four times a second while there is something to tell, and then not at all.
@@ -111,6 +119,7 @@ local function tick()
   local calls = true
   if ticks % 4 == 0 then
     calls = require('pi.toolcall').tick()
+    check_connections()
   end
   if not (running or dirty or calls) then
     timer:stop()

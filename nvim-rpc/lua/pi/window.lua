@@ -5,7 +5,7 @@ local api = vim.api
 local config = require('pi.config')
 local M = {}
 
-local restore = {} -- tab page -> { windows, command }: the sizes before ours was opened
+local restore = {} -- tab page -> { win, windows, command }: the sizes before win was opened
 
 local function in_tab(buf)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
@@ -168,18 +168,19 @@ local function position(wanted)
   return wanted
 end
 
-local function remember_sizes()
-  local tab = api.nvim_get_current_tabpage()
-  if not restore[tab] then
-    restore[tab] = { windows = api.nvim_tabpage_list_wins(tab), command = vim.fn.winrestcmd() }
-  end
+local function sizes_now()
+  return { windows = api.nvim_tabpage_list_wins(0), command = vim.fn.winrestcmd() }
 end
 
-local function restore_sizes()
+-- After `win` of ours was closed.
+local function restore_sizes(win)
   local tab = api.nvim_get_current_tabpage()
   local before = restore[tab]
+  if not before or before.win ~= win then
+    return
+  end
   restore[tab] = nil
-  if before and vim.deep_equal(before.windows, api.nvim_tabpage_list_wins(tab)) then
+  if vim.deep_equal(before.windows, api.nvim_tabpage_list_wins(tab)) then
     vim.cmd(before.command)
     vim.cmd(before.command) -- a window may have been in the way of another
   end
@@ -190,6 +191,21 @@ local function to_end(win)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
 end
 
+-- The user may close our window in other ways than with :Pi close.
+local function watch_closing(session, win)
+  api.nvim_create_autocmd('WinClosed', {
+    group = api.nvim_create_augroup('PiWindow' .. win, { clear = true }),
+    pattern = tostring(win),
+    once = true,
+    callback = function()
+      vim.schedule(function()
+        require('pi.input').close(session)
+        restore_sizes(win)
+      end)
+    end,
+  })
+end
+
 --- Shows the conversation in this tab page; the focus stays, unless it is to be a tab page
 --- of its own.
 ---@param wanted string|nil a position
@@ -198,25 +214,26 @@ function M.open(session, wanted)
   if vim.fn.getcmdwintype() ~= '' then
     error('not in the command-line window', 0)
   end
+  local where = position(wanted)
+  local opener = openers[where]
+  if not opener then
+    error(('there is no position "%s": right, bottom, tab or float'):format(where), 0)
+  end
   local win = M.find(session)
   if win and not wanted then
     return win
   elseif win then
     M.close(session)
   end
-  local where = position(wanted)
-  local opener = openers[where]
-  if not opener then
-    error(('there is no position "%s": right, bottom, tab or float'):format(where), 0)
-  end
   session:start()
+  local tab, sizes = api.nvim_get_current_tabpage(), sizes_now()
   local before, previous = api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#'))
-  if where ~= 'tab' then
-    remember_sizes()
-  end
   win = opener(require('pi.render').buffer(session))
   to_end(win)
-  if where ~= 'tab' and api.nvim_win_is_valid(before) then
+  watch_closing(session, win)
+  if where ~= 'tab' then
+    sizes.win = win
+    restore[tab] = sizes
     M.focus_quietly(previous, before)
   end
   return win
@@ -270,8 +287,9 @@ function M.close(session)
   require('pi.input').close(session)
   local win = M.find(session)
   if win then
+    pcall(api.nvim_del_augroup_by_name, 'PiWindow' .. win)
     close(win)
-    restore_sizes()
+    restore_sizes(win)
   end
 end
 
