@@ -100,6 +100,22 @@
                                                 (locate-library "pi-test-support")))))
     (list script (or (getenv "PI_EMACS")
                      (expand-file-name invocation-name invocation-directory)))))
+(defun pi-tests--commands (mark)
+  "How many processes have MARK among their arguments."
+  (seq-count (lambda (pid)
+               (let ((attributes (process-attributes pid)))
+                 (and (string-search mark (or (alist-get 'args attributes) ""))
+                      (not (equal (alist-get 'state attributes) "Z"))
+                      (/= pid (emacs-pid)))))
+             (list-system-processes)))
+
+(defun pi-tests--gone (mark)
+  "Wait until no process has MARK among its arguments."
+  (pi-tests--wait (lambda () (= 0 (pi-tests--commands mark))) 5))
+
+(defun pi-tests--mark ()
+  "A number of seconds that no other sleep has."
+  (format "600.%d%06d" (emacs-pid) (random 1000000)))
 
 (provide 'pi-test-support)
 ;;; pi-test-support.el ends here

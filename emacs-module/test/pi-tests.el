@@ -74,23 +74,6 @@
         (let ((last-command 'undo)) (undo))
         (should (equal (buffer-string) "rösen\nveilchen\ntulpen\n"))))))
 
-(defun pi-tests--commands (mark)
-  "How many processes have MARK among their arguments."
-  (seq-count (lambda (pid)
-               (let ((attributes (process-attributes pid)))
-                 (and (string-search mark (or (alist-get 'args attributes) ""))
-                      (not (equal (alist-get 'state attributes) "Z"))
-                      (/= pid (emacs-pid)))))
-             (list-system-processes)))
-
-(defun pi-tests--gone (mark)
-  "Wait until no process has MARK among its arguments."
-  (pi-tests--wait (lambda () (= 0 (pi-tests--commands mark))) 5))
-
-(defun pi-tests--mark ()
-  "A number of seconds that no other sleep has."
-  (format "600.%d%06d" (emacs-pid) (random 1000000)))
-
 (defmacro pi-tests--sleeping (directory session mark &rest body)
   "Run BODY while a command sleeps MARK seconds for SESSION in DIRECTORY."
   (declare (indent 3))
