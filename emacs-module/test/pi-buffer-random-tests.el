@@ -229,13 +229,13 @@
 (ert-deftest pi-random-bom ()
   (random "bom")
   (pi-random--session 30 "äß🌷" (lambda (text)
-                                 (encode-coding-string
-                                  text 'utf-8-with-signature-unix))))
+                                  (encode-coding-string
+                                   text 'utf-8-with-signature-unix))))
 
 (ert-deftest pi-random-latin-1 ()
   (random "latin-1")
   (pi-random--session 30 "äßéü" (lambda (text)
-                                 (encode-coding-string text 'iso-8859-1-unix))))
+                                  (encode-coding-string text 'iso-8859-1-unix))))
 
 (ert-deftest pi-random-mixed-line-ends ()
   "LF and CR LF in one file: Emacs shows the CR, and the agent leaves it alone."

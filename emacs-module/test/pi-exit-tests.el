@@ -31,25 +31,25 @@ TURNS is called with a mark for commands; nothing that has it may be left."
 
 (ert-deftest pi-exit-when-idle ()
   (pi-exit--exit (lambda (_) (list (list (list :text "Done."))))
-                     '((pi-prompt "go")) "(agent_end)"))
+                 '((pi-prompt "go")) "(agent_end)"))
 
 (ert-deftest pi-exit-while-streaming ()
   (pi-exit--exit (lambda (_) (list (list (list :repeatText '(:s "some words " :n 9999999)))))
-                     '((pi-prompt "go")) "(message_update)"))
+                 '((pi-prompt "go")) "(message_update)"))
 
 (ert-deftest pi-exit-while-a-command-runs ()
   (pi-exit--exit (lambda (mark)
-                       (list (list (pi-tests--call
-                                    "bash" :command
-                                    (format "sleep %s & echo waiting; sleep %s; true"
-                                            mark mark)))))
-                     '((pi-prompt "go")) "(output \"waiting"))
+                   (list (list (pi-tests--call
+                                "bash" :command
+                                (format "sleep %s & echo waiting; sleep %s; true"
+                                        mark mark)))))
+                 '((pi-prompt "go")) "(output \"waiting"))
 
 (ert-deftest pi-exit-while-something-is-asked ()
   (pi-exit--exit (lambda (mark)
-                       (list (list (pi-tests--call "bash" :command
-                                                   (concat "sleep " mark)))))
-                     '((setq pi-yolo nil) (pi-prompt "go")) "(permission_request)"))
+                   (list (list (pi-tests--call "bash" :command
+                                               (concat "sleep " mark)))))
+                 '((setq pi-yolo nil) (pi-prompt "go")) "(permission_request)"))
 
 (provide 'pi-exit-tests)
 ;;; pi-exit-tests.el ends here

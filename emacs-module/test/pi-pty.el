@@ -61,10 +61,10 @@
          (process (make-process
                    :name "emacs" :buffer nil :connection-type 'pty :noquery t
                    :filter #'ignore :sentinel #'ignore
-                   :command (list (expand-file-name invocation-name invocation-directory)
-                                  "-nw" "-Q" "-L"
-                                  (file-name-directory (locate-library "pi"))
-                                  "-l" init))))
+                   :command (append (pi-tests-emacs)
+                                    (list "-nw" "-Q" "-L"
+                                          (file-name-directory (locate-library "pi"))
+                                          "-l" init)))))
     (set-process-window-size process 24 80)
     process))
 

@@ -146,10 +146,10 @@ After another prompt the model says \"I see.\" if it was told `expect'."
   "The model is told of an edit that the user undid in the buffer."
   (let ((expect ["The user reverted your edit in b.txt:L2."]))
     (pi-review-tests--edited dir session
-        (progn (with-current-buffer (find-file-noselect (expand-file-name "b.txt"))
-                 (buffer-enable-undo))
-               (list (pi-tests--call "edit" :path "b.txt"
-                                     :edits [(:oldText "two" :newText "2")])))
+                             (progn (with-current-buffer (find-file-noselect (expand-file-name "b.txt"))
+                                      (buffer-enable-undo))
+                                    (list (pi-tests--call "edit" :path "b.txt"
+                                                          :edits [(:oldText "two" :newText "2")])))
       (with-current-buffer (find-buffer-visiting (expand-file-name "b.txt"))
         (should (equal (buffer-string) "one\n2\nthree\n"))
         (let ((last-command nil)) (undo))
@@ -162,7 +162,7 @@ After another prompt the model says \"I see.\" if it was told `expect'."
   "A new file is rejected by deleting it."
   (let ((expect "rejected the new file new.txt"))
     (pi-review-tests--edited dir session
-        (list (pi-tests--call "write" :path "new.txt" :content "hello\nworld\n"))
+                             (list (pi-tests--call "write" :path "new.txt" :content "hello\nworld\n"))
       (should (equal (buffer-string)
                      "--- /dev/null\n+++ new.txt\n@@ -1,0 +1,2 @@\n+hello\n+world\n"))
       (pi-review-tests--go "+hello")
@@ -271,11 +271,11 @@ After another prompt the model says \"I see.\" if it was told `expect'."
 (ert-deftest pi-review-tests-large ()
   "A change of ten thousand lines is shown, without what would be slow."
   (pi-review-tests--edited dir session
-      (list (pi-tests--call "write" :path "big.txt"
-                            :content (apply #'concat
-                                            (make-list 10000 "some words in a line\n")))
-            (pi-tests--call "write" :path "long.txt"
-                            :content (make-string 20000 ?x)))
+                           (list (pi-tests--call "write" :path "big.txt"
+                                                 :content (apply #'concat
+                                                                 (make-list 10000 "some words in a line\n")))
+                                 (pi-tests--call "write" :path "long.txt"
+                                                 :content (make-string 20000 ?x)))
     (should (> (line-number-at-pos (point-max)) 10000))
     (should-not diff-refine)
     (should-not diff-font-lock-syntax)

@@ -100,6 +100,7 @@
                                                 (locate-library "pi-test-support")))))
     (list script (or (getenv "PI_EMACS")
                      (expand-file-name invocation-name invocation-directory)))))
+
 (defun pi-tests--commands (mark)
   "How many processes have MARK among their arguments."
   (seq-count (lambda (pid)

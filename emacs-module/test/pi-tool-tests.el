@@ -36,9 +36,9 @@
                   (pi-tool--schema '((a string "A.") &optional (b integer "B.")))
                   :object-type 'plist)
                  '(:type "object"
-                   :properties (:a (:type "string" :description "A.")
-                                :b (:type "integer" :description "B."))
-                   :required ["a"])))
+                         :properties (:a (:type "string" :description "A.")
+                                         :b (:type "integer" :description "B."))
+                         :required ["a"])))
   (should (equal (pi-tool--schema nil)
                  "{\"type\":\"object\",\"properties\":{},\"required\":[]}")))
 
@@ -84,15 +84,15 @@
   "An answer by callback: later, at once, twice, as a failure, never."
   (pi-tool-tests--with (slow quick failing silent)
     (pi-define-tool slow (_args answer) "Later." :reads t
-      (run-at-time 0.05 nil (lambda ()
-                              (funcall answer "late")
-                              (funcall answer "later"))))
+                    (run-at-time 0.05 nil (lambda ()
+                                            (funcall answer "late")
+                                            (funcall answer "later"))))
     (pi-define-tool quick (_args answer) "At once." :reads t
-      (funcall answer "now"))
+                    (funcall answer "now"))
     (pi-define-tool failing (_args answer) "Fail." :reads t
-      (funcall answer "it is broken" t))
+                    (funcall answer "it is broken" t))
     (pi-define-tool silent (_args _answer) "Never." :reads t :seconds 0.1
-      nil)
+                    nil)
     (pi-tests--in-directory dir
       (should (equal (pi-tool-tests--call dir "slow") '(nil . "late")))
       (should (equal (pi-tool-tests--call dir "quick") '(nil . "now")))
@@ -106,7 +106,7 @@
   (pi-tool-tests--with (slow)
     (let (callback)
       (pi-define-tool slow (_args answer) "Later." :reads t
-        (setq callback answer))
+                      (setq callback answer))
       (pi-tests--in-directory dir
         (let* ((pi-yolo t)
                (pi-model (pi-tests--turns dir (list (pi-tests--call "slow"))
@@ -126,7 +126,7 @@
            (pi-model (pi-tests--turns dir (list (list :text "Hello."))))
            (session (pi--session)))
       (cl-flet ((has (session text)
-                  (string-search text (pi-session-info session 'system-prompt))))
+                     (string-search text (pi-session-info session 'system-prompt))))
         (should-not (has session "emacs_help"))
         (customize-set-variable 'pi-emacs-tools '(emacs-help))
         (pi-tests--wait (lambda () (has session "emacs_help")))
