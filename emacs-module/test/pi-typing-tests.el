@@ -18,9 +18,9 @@
 (ert-deftest pi-typing-undo-while-typing ()
   "What is typed before and after an edit, and the edit itself, are undone one by one."
   (pi-pty--with process dir
-      (list (list (pi-pty--wait-for-file "go") pi-pty--edit)
-            (list (list :text "Done.")))
-      '((pi-prompt "go"))
+                (list (list (pi-pty--wait-for-file "go") pi-pty--edit)
+                      (list (list :text "Done.")))
+                '((pi-prompt "go"))
     (pi-pty--wait "(output \"waiting")
     (pi-pty--keys process "de" "deone\ntwo\nthree\n")
     (pi-tests--write (expand-file-name "go" dir) "")
@@ -33,9 +33,9 @@
 (ert-deftest pi-typing-edit-between-undos ()
   "An edit that comes while the user undoes is one step of its own."
   (pi-pty--with process dir
-      (list (list (pi-pty--wait-for-file "go") pi-pty--edit)
-            (list (list :text "Done.")))
-      '((pi-prompt "go"))
+                (list (list (pi-pty--wait-for-file "go") pi-pty--edit)
+                      (list (list :text "Done.")))
+                '((pi-prompt "go"))
     (pi-pty--wait "(output \"waiting")
     (pi-pty--keys process "x" "xone\ntwo\nthree\n")
     (pi-pty--keys process "\C-f" "xone\ntwo\nthree\n")
@@ -48,9 +48,9 @@
 (ert-deftest pi-typing-quit ()
   "Quitting harms neither the agent nor its command."
   (pi-pty--with process dir
-      (list (list (pi-pty--wait-for-file "go") pi-pty--edit)
-            (list (list :text "Done.")))
-      '((pi-prompt "go"))
+                (list (list (pi-pty--wait-for-file "go") pi-pty--edit)
+                      (list (list :text "Done.")))
+                '((pi-prompt "go"))
     (pi-pty--wait "(output \"waiting")
     (process-send-string process "\C-g")
     (pi-pty--wait "(did keyboard-quit")
@@ -63,13 +63,13 @@
 (ert-deftest pi-typing-quit-of-a-hook ()
   "A hook of saving that never ends is ended by a quit; the edit stays."
   (pi-pty--with process dir
-      (list (list pi-pty--edit) (list (list :text "Done.")))
-      '((add-hook 'before-save-hook
-                  (lambda ()
-                    (t-log 'hook)
-                    (while t (sleep-for 0.05)))
-                  nil t)
-        (pi-prompt "go"))
+                (list (list pi-pty--edit) (list (list :text "Done.")))
+                '((add-hook 'before-save-hook
+                            (lambda ()
+                              (t-log 'hook)
+                              (while t (sleep-for 0.05)))
+                            nil t)
+                  (pi-prompt "go"))
     (pi-pty--wait "(hook)")
     (process-send-string process "\C-g")
     (pi-pty--wait "(agent_end)")
