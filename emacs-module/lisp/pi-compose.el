@@ -67,6 +67,9 @@ Each gets the text and returns another one; nil keeps it."
   (add-to-history 'pi-prompt-history text)
   (let ((images (pi-context-images text (pi-session-directory session)))
         (final (pi-compose-final session text)))
+    (when (pi-session-running session)
+      (message (if (eq delivery 'steer) "Sent; the agent reads it after its current tool"
+                 "Queued; the agent reads it when its work is done")))
     (if (null images)
         (pi-session-send session final delivery)
       (pi-context-load-images
@@ -158,8 +161,11 @@ Each gets the text and returns another one; nil keeps it."
          (buffer (pi-compose-buffer directory session)))
     (when (and session (not (pi-session-own-buffer-p)))
       (setf (pi-session-origin session) origin))
-    (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-below-selected)
-                            (window-height . 8)))
+    (pop-to-buffer buffer `((display-buffer-reuse-window display-buffer-in-direction)
+                            ;; All other windows get a little smaller.
+                            (direction . below)
+                            (window . root)
+                            (window-height . ,(max 6 (min 10 (/ (frame-height) 4))))))
     (when text
       (goto-char (point-max))
       (unless (or (bobp) (bolp)) (insert "\n"))

@@ -68,7 +68,7 @@
   "The conversations of a project.  \\[pi-list-resume] goes on with one.
 
 \\{pi-list-mode-map}"
-  (pi-session--evil 'pi-list-mode 'motion)
+  (pi-session--evil 'pi-list-mode 'motion pi-list-mode-map '("RET" "R"))
   (setq tabulated-list-format [("Last used" 17 t)
                                ("Messages" 8 pi-list--fewer :right-align t)
                                ("State" 10 t)

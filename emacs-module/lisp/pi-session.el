@@ -215,11 +215,17 @@ there" directory)))
   (or (derived-mode-p 'pi-session-mode) (derived-mode-p 'pi-compose-mode)))
 
 (declare-function evil-set-initial-state "ext:evil-core" (mode state))
+(declare-function evil-define-key* "ext:evil-core"
+                  (state keymap key def &rest bindings))
 
-(defun pi-session--evil (mode state)
-  "Let buffers of MODE begin in STATE, if there is Evil."
+(defun pi-session--evil (mode state &optional map keys)
+  "Let buffers of MODE begin in STATE, if there is Evil.
+KEYS are those of the mode's MAP that go before Evil's own."
   (when (fboundp 'evil-set-initial-state)
-    (evil-set-initial-state mode state)))
+    (evil-set-initial-state mode state)
+    (dolist (key keys)
+      (let ((command (lookup-key map (kbd key))))
+        (evil-define-key* state map (kbd key) command)))))
 
 (defun pi-session-directory-here ()
   "The root of the current project, or the current directory."

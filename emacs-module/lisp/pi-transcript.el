@@ -87,7 +87,8 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
 \\[pi-session-deny] answer the one at point.
 
 \\{pi-session-mode-map}"
-  (pi-session--evil 'pi-session-mode 'motion)
+  (pi-session--evil 'pi-session-mode 'motion pi-session-mode-map
+                    '("RET" "TAB" "<backtab>" "y" "!" "N" "c" "i" "o"))
   (buffer-disable-undo)
   (setq bidi-paragraph-direction 'left-to-right
         buffer-read-only t

@@ -330,7 +330,7 @@ being built, the text waits for that, and the value is nil."
 (defun pi-select-model (name)
   "Let the model NAME, PROVIDER/ID, answer from the next request on."
   (interactive
-   (let ((session (pi-transcript-session)))
+   (let ((session (pi--session-here)))
      (pi-session-command session 'list-models)
      (let* ((models (plist-get (pi--wait-for session "model_list") :models))
             (choices (pi--model-choices models))
@@ -345,7 +345,7 @@ being built, the text waits for that, and the value is nil."
                     '(metadata (display-sort-function . identity))
                   (complete-with-action action choices string predicate)))
               nil nil)))))
-  (let ((session (pi-transcript-session))
+  (let ((session (pi--session-here))
         (slash (string-search "/" name)))
     (if (or (not slash) (string-prefix-p "replay:" name))
         (pi-session-command session 'set-model :model name)
@@ -355,7 +355,7 @@ being built, the text waits for that, and the value is nil."
 (defun pi-select-thinking (level)
   "Let the model think as much as LEVEL says, from the next request on."
   (interactive
-   (let* ((session (pi-transcript-session))
+   (let* ((session (pi--session-here))
           (map (plist-get (pi-session-model session) :thinkingLevelMap))
           (levels (seq-filter (lambda (level)
                                 (let ((key (intern (concat ":" level))))
@@ -365,7 +365,7 @@ being built, the text waits for that, and the value is nil."
      (list (completing-read (format "Thinking (now %s): "
                                     (or (pi-session-thinking session) "the default"))
                             levels nil t))))
-  (pi-session-command (pi-transcript-session) 'set-thinking :level level))
+  (pi-session-command (pi--session-here) 'set-thinking :level level))
 
 (defun pi-rename-session (name)
   "Give the conversation a NAME for lists; an empty one takes it away."
