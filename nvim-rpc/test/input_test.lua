@@ -53,6 +53,17 @@ function tests.history_keeps_the_draft()
   equal(after('<C-n>'), 'draft')
 end
 
+function tests.questions_of_before_are_in_the_history()
+  agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
+  agent.ask('by command')
+  vim.cmd('Pi restart')
+  agent.await('transcript')
+  open()
+  agent.press('<C-p>')
+  equal(written(), 'by command')
+  vim.cmd('silent! %delete')
+end
+
 function tests.a_command_of_pi_is_run()
   agent.record({ { text = 'One.' } })
   open()

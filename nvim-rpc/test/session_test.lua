@@ -168,6 +168,27 @@ function tests.a_conversation_is_opened_by_its_name()
   agent.shows('❯ first')
 end
 
+function tests.a_conversation_of_elsewhere_works_there()
+  agent.record(
+    { { text = 'One.' } },
+    { agent.call('bash', { command = 'pwd' }) },
+    { { text = 'Two.' } }
+  )
+  local there = vim.fn.getcwd()
+  agent.ask('first')
+  local id = agent.session().id
+  vim.fn.mkdir('other')
+  vim.cmd('cd other')
+  vim.cmd('Pi resume ' .. id)
+  agent.await('transcript')
+  agent.shows('this conversation works in')
+  equal(agent.session().cwd, there)
+  agent.ask('where?')
+  agent.shows('│ ' .. there .. '\n')
+  vim.cmd('Pi new')
+  equal(agent.session().cwd, there .. '/other')
+end
+
 function tests.a_program_that_says_nothing_is_told()
   agent.record({ { text = 'One.' } })
   suite.write('silent', '#!/bin/sh\nexec sleep 600\n')

@@ -150,6 +150,15 @@ function tests.a_failure_of_the_model_is_told()
   agent.shows('! the line is dead')
 end
 
+function tests.who_does_not_look_is_told_how_it_ended()
+  agent.record({ { text = 'One.' } }, { blocks = {}, error = 'the line is dead' })
+  agent.options({ open_on_ask = false })
+  agent.ask('go')
+  agent.was_told('pi: done')
+  agent.ask('go on')
+  agent.was_told('the line is dead')
+end
+
 function tests.a_queued_prompt_is_shown_where_it_waits()
   agent.record(
     { agent.call('bash', { command = 'echo go; sleep 0.3' }) },

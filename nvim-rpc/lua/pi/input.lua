@@ -5,6 +5,7 @@ local config = require('pi.config')
 local M = {}
 
 local HISTORY = 100
+local HISTORY_BYTES = 1000 -- of a text of an earlier time
 
 local namespace = api.nvim_create_namespace('pi-input')
 local inputs = {} -- session -> { buf, history, at, draft }
@@ -64,10 +65,11 @@ function M.send(session, delivery)
   if text == '' then
     return
   end
-  remember(input, text)
   set_text(input.buf, '')
   if not run_command(text) then
     session:ask(text, delivery)
+  else
+    remember(input, text)
   end
   decorate(session, input)
 end
@@ -240,7 +242,24 @@ function M.close(session)
   end
 end
 
-require('pi.bus').on('context_changed', function(_, session)
+local bus = require('pi.bus')
+
+bus.on('asked', function(event, session)
+  remember(of(session), event.text)
+end)
+
+-- The questions of a conversation that goes on; what went along with them is left out.
+bus.on('transcript', function(event, session)
+  local input = of(session)
+  for _, message in ipairs(event.messages) do
+    local text = message.role == 'user' and require('pi.render').text_of(message.content) or ''
+    if text ~= '' and #text < HISTORY_BYTES then
+      remember(input, text)
+    end
+  end
+end)
+
+bus.on('context_changed', function(_, session)
   local input = inputs[session]
   if input and api.nvim_buf_is_valid(input.buf) then
     decorate(session, input)

@@ -26,7 +26,8 @@ local function add_meta(view, text, prefix)
   view:add_lines(prefixed(text, prefix or META))
 end
 
-local function text_of(content)
+--- The text of a message.
+function M.text_of(content)
   if type(content) == 'string' then
     return content
   end
@@ -39,7 +40,7 @@ end
 
 local function add_user(view, message)
   view:paragraph('user', true)
-  local lines = prefixed(text_of(message.content), USER)
+  local lines = prefixed(M.text_of(message.content), USER)
   if #lines > PROMPT_LINES then
     local more = #lines - PROMPT_LINES
     lines = vim.list_slice(lines, 1, PROMPT_LINES)
@@ -90,6 +91,9 @@ local events = {}
 
 function events.session_start(view, _, session)
   view:rename('pi://' .. session.id)
+  if session.cwd ~= session.home then
+    add_meta(view, 'this conversation works in ' .. vim.fn.fnamemodify(session.cwd, ':~'))
+  end
 end
 
 function events.session_end(view, event)
@@ -142,6 +146,7 @@ function events.message_end(view, event)
   elseif message.role == 'assistant' then
     end_flow(view)
     view.ending = ({ aborted = 'aborted', error = 'failed' })[message.stopReason]
+    view.error = message.errorMessage
     if message.errorMessage and view.ending ~= 'aborted' then
       add_meta(view, message.errorMessage, ERROR)
     elseif message.stopReason == 'length' then
@@ -317,6 +322,29 @@ function events.transcript(view, event)
     end
   end
 end
+
+-- Who does not see the conversation is told how a run ended.
+local function tell(session, text, level)
+  if #vim.fn.win_findbuf(view_of.of(session).buf) == 0 then
+    require('pi.notify')(text, level)
+  end
+end
+
+bus.on('agent_end', function(_, session)
+  local view = view_of.of(session)
+  local failed = view.ending == 'failed'
+  tell(
+    session,
+    failed and view.error or view.ending or 'done',
+    failed and vim.log.levels.ERROR or nil
+  )
+end)
+
+bus.on('notice', function(event, session)
+  if event.level ~= 'info' then
+    tell(session, event.message, vim.log.levels[event.level == 'error' and 'ERROR' or 'WARN'])
+  end
+end)
 
 bus.on('session_renew', function(_, session)
   view_of.renew(session)

@@ -12,7 +12,8 @@ local sessions = {} -- cwd -> session
 local by_buffer = setmetatable({}, { __mode = 'v' })
 
 ---@class pi.Session
----@field cwd string
+---@field home string the directory that it is the session of
+---@field cwd string where it works: the same, unless it was begun elsewhere
 ---@field id string|nil of the conversation, once the agent said it
 ---@field file string|nil where it is kept
 ---@field connection pi.Connection|nil
@@ -42,6 +43,7 @@ end
 local parts = {
   'pi.questions',
   'pi.render',
+  'pi.input',
   'pi.status',
   'pi.review',
   'pi.edits',
@@ -64,10 +66,10 @@ function M.ensure(cwd)
   local session = M.current(cwd)
   if not session then
     load_parts()
-    session = setmetatable({ cwd = cwd or directory() }, Session)
+    session = setmetatable({ home = cwd or directory() }, Session)
     session:reset()
     session:forget()
-    sessions[session.cwd] = session
+    sessions[session.home] = session
   end
   return session
 end
@@ -86,6 +88,7 @@ end
 -- Another conversation begins.
 function Session:forget()
   self.id, self.file, self.model, self.thinking = nil, nil, nil, nil
+  self.cwd = self.home
   self.usage = { context = 0, cost = 0 } -- tokens of the last request; dollars of all
   self.changed = { added = 0, removed = 0 } -- lines, by tools
 end
@@ -96,7 +99,7 @@ function Session:emit(event)
 end
 
 local function hello_options(session, more)
-  local options = { protocol = require('pi.rpc').protocol, cwd = session.cwd }
+  local options = { protocol = require('pi.rpc').protocol, cwd = session.home }
   for _, name in ipairs({
     'agent_dir',
     'session_dir',
@@ -201,6 +204,7 @@ function Session:start(more)
     end
     self.ready, self.id, self.file = true, answer.session, answer.file ~= '' and answer.file or nil
     self.header = vim.json.decode(answer.header)
+    self.cwd = self.header.cwd or self.cwd
     local resumed = more and (more.resume or more.continue) ~= nil
     self:emit({ type = 'session_start', resumed = resumed })
     if resumed then
@@ -255,6 +259,7 @@ end
 
 --- As prompt(), with what the text mentions and what :Pi add gave.
 function Session:ask(text, delivery)
+  self:emit({ type = 'asked', text = text })
   require('pi.context').expand(text, self, function(expanded)
     self:prompt(expanded, delivery)
     self:emit({ type = 'context_changed' })
