@@ -24,6 +24,15 @@ local function list(value)
   return ok, 'a list of texts'
 end
 
+-- Either of two checks.
+local function either(a, b)
+  return function(value)
+    local ok, words = a(value)
+    local too, others = b(value)
+    return ok or too, words .. ' or ' .. others
+  end
+end
+
 local text, flag, number = of_type('string'), of_type('boolean'), of_type('number')
 
 -- Name -> { check, default }. What has no default is left to the agent.
@@ -35,7 +44,7 @@ M.options = {
   model = { text },
   provider = { text },
   thinking = { one_of('off', 'minimal', 'low', 'medium', 'high', 'xhigh') },
-  tools = { text },
+  tools = { either(text, list) }, -- the agent's own, or more of Neovim's
   system_prompt = { text },
   append_system_prompt = { list },
   no_context_files = { flag },

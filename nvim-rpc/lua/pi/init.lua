@@ -35,4 +35,10 @@ function M.on(kind, fn)
   return require('pi.bus').on(kind, fn)
 end
 
+--- Adds a tool that runs in Neovim; see pi.Tool in pi/tools.lua.
+---@param tool pi.Tool
+function M.tool(tool)
+  require('pi.tools').add(tool)
+end
+
 return M

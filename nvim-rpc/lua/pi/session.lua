@@ -46,9 +46,11 @@ local parts = {
   'pi.input',
   'pi.status',
   'pi.review',
+  'pi.proposal',
   'pi.edits',
   'pi.follow',
   'pi.disk',
+  'pi.tools',
 }
 
 local function load_parts()
@@ -117,6 +119,9 @@ local function hello_options(session, more)
     'log',
   }) do
     options[name] = config.get(name)
+  end
+  if type(options.tools) == 'table' then
+    options.tools = nil -- these are added later, by pi.tools
   end
   return vim.tbl_extend('force', options, more or {})
 end

@@ -54,8 +54,8 @@ local function expand_tabs(buf, text)
   end))
 end
 
-local function virtual(buf, lines, group)
-  local prefix = style() == 'text' and '- ' or ''
+--- The first of these lines as virtual ones.
+function M.virtual(buf, lines, group, prefix)
   local shown = {}
   for i = 1, math.min(#lines, REMOVED_LINES) do
     local text = prefix .. expand_tabs(buf, lines[i])
@@ -68,8 +68,8 @@ local function virtual(buf, lines, group)
   return shown
 end
 
--- Lines above the first one are only seen when the window has room for them.
-local function make_room(buf, count)
+--- Lines above the first one are only seen when the window has room for them.
+function M.make_room(buf, count)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     api.nvim_win_call(win, function()
       local view = vim.fn.winsaveview()
@@ -85,11 +85,11 @@ local function draw_removed(buf, h)
   if #h.old == 0 or hidden then
     return
   end
-  local lines = virtual(buf, h.old, 'PiRemoved')
+  local lines = M.virtual(buf, h.old, 'PiRemoved', style() == 'text' and '- ' or '')
   local last = api.nvim_buf_line_count(buf) - 1
   mark(buf, math.min(h.row, last), { virt_lines = lines, virt_lines_above = h.row <= last })
   if h.row == 0 then
-    make_room(buf, #lines)
+    M.make_room(buf, #lines)
   end
 end
 
