@@ -69,6 +69,7 @@
                 (setq pi-module-file ,pi-module-file pi-model ,model
                       inhibit-startup-screen t make-backup-files nil
                       create-lockfiles nil auto-save-default nil
+                      native-comp-async-report-warnings-errors nil
                       pi-save-before-bash nil)
                 (require 'pi)
                 (global-set-key (kbd "C-c a") pi-command-map)

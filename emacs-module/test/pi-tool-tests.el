@@ -139,7 +139,7 @@
           (pi-session-end session)
           (let ((other (pi--session)))
             (pi-tests--wait (lambda () (has other "my_tool")))))
-        (should-not (has (car pi-session--all) "my_tool"))))))
+        (pi-tests--wait (lambda () (not (has (car pi-session--all) "my_tool"))))))))
 
 (ert-deftest pi-tool-tests-no-such-tool ()
   (should (eq 'io (car (pi-tool-serve nil 1 "nothing" "{}" "/")))))
