@@ -69,10 +69,10 @@ static bool is_odd_control(unsigned char c)
 static bool looks_binary(struct sv start)
 {
     size_t odd = 0;
+    if (start.n > 0 && memchr(start.p, '\0', start.n)) {
+        return true;
+    }
     for (size_t i = 0; i < start.n; i++) {
-        if (start.p[i] == '\0') {
-            return true;
-        }
         odd += is_odd_control((unsigned char)start.p[i]);
     }
     return odd * 10 > start.n;
@@ -82,7 +82,8 @@ static const struct magic *find_magic(struct sv start, bool binary)
 {
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const struct magic *m = &table[i];
-        if ((m->alone || binary) && sv_starts(sv_from(start, m->at), m->bytes)) {
+        if ((m->alone || binary) && m->at < start.n && start.p[m->at] == m->bytes.p[0] &&
+            sv_starts(sv_from(start, m->at), m->bytes)) {
             return m;
         }
     }

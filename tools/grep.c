@@ -1,113 +1,24 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "file_type.h"
-#include "grep_text.h"
+#include "grep_pool.h"
 #include "sys/path.h"
 #include "target.h"
 #include "text/glob.h"
 #include "tools.h"
-#include "utf16.h"
 
-enum { MATCHES = 100, CONTEXT_MAX = 100, TEXT_SNIFF = 512 };
-
-// A larger file is data; it would take memory from the editor around the agent.
-enum { FILE_MAX = 256 * 1024 * 1024 };
+enum { MATCHES = 100, CONTEXT_MAX = 100 };
 
 struct search {
-    struct grep grep;
+    struct grep_file file;
+    struct grep_pool *pool;
     struct sv glob; // n = 0: every file
     bool glob_excludes;
-    enum pi_status status; // of what ended the walk
     struct pi_error *err;
-    struct buf bytes; // of the current file
-    struct buf utf8;  // the same when it was UTF-16
-    size_t files, binary, large, unreadable, other_names;
-    struct file_type type; // of the last file
+    size_t other_names;
     struct walk_report report;
 };
 
 /* -------------------------------------------------------------------------- files -- */
-
-// Text shows itself in a few bytes when none of the first ones is NUL; this is done for
-// every file of a tree.
-static struct file_type type_of(struct sv bytes)
-{
-    struct sv start = sv_sub(bytes, 0, FILE_TYPE_SNIFF);
-    bool nul = start.n > 0 && memchr(start.p, '\0', start.n);
-    return file_type_of(nul ? start : sv_sub(start, 0, TEXT_SNIFF));
-}
-
-static enum pi_status search_bytes(struct search *s, struct sv name)
-{
-    struct sv bytes = buf_sv(&s->bytes);
-    if (s->type.binary) {
-        s->binary++;
-        return PI_OK;
-    }
-    s->files++;
-    if (s->type.encoding == TEXT_UTF8) {
-        return grep_text(&s->grep, name, bytes, s->err);
-    }
-    struct utf16_stream utf16 = {.big_endian = s->type.encoding == TEXT_UTF16_BE};
-    buf_clear(&s->utf8);
-    utf16_feed(&utf16, &s->utf8, bytes);
-    utf16_end(&utf16, &s->utf8);
-    return buf_ok(&s->utf8) ? grep_text(&s->grep, name, buf_sv(&s->utf8), s->err)
-                            : error_nomem(s->err);
-}
-
-// Reads on until the end or the cap. False for an error.
-static bool read_more(struct search *s, int fd, size_t want)
-{
-    size_t got = 0;
-    if (!buf_reserve(&s->bytes, want) ||
-        file_read(fd, s->bytes.data + s->bytes.len, want, &got, NULL) != PI_OK) {
-        return false;
-    }
-    s->bytes.len += got;
-    s->bytes.data[s->bytes.len] = '\0';
-    return true;
-}
-
-static bool load(struct search *s, int fd, const struct stat *st)
-{
-    buf_clear(&s->bytes);
-    size_t start = FILE_TYPE_SNIFF;
-    if (!read_more(s, fd, start)) {
-        return false;
-    }
-    s->type = type_of(buf_sv(&s->bytes));
-    if (s->bytes.len < start || s->type.binary || st->st_size <= FILE_TYPE_SNIFF) {
-        return true;
-    }
-    return read_more(s, fd, (size_t)st->st_size - start);
-}
-
-static enum pi_status search_file(struct search *s, const struct walk_entry *entry)
-{
-    int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int fd = openat(entry->folder, entry->name, flags);
-    struct stat st;
-    enum pi_status status = PI_OK;
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        s->unreadable += errno != ENOENT;
-    } else if (!S_ISREG(st.st_mode)) {
-        s->unreadable++;
-    } else if (st.st_size > FILE_MAX) {
-        s->large++;
-    } else if (!load(s, fd, &st)) {
-        status = buf_ok(&s->bytes) ? PI_OK : error_nomem(s->err);
-        s->unreadable++;
-    } else {
-        status = search_bytes(s, sv_of(entry->path));
-    }
-    file_close(&fd);
-    return status;
-}
 
 static bool wanted(const struct search *s, const struct walk_entry *entry)
 {
@@ -129,18 +40,17 @@ static bool visit(void *data, const struct walk_entry *entry)
         s->other_names++;
         return true;
     }
-    s->status = search_file(s, entry);
-    return s->status == PI_OK && !s->grep.more && s->grep.complex < GREP_COMPLEX_MAX;
+    return grep_pool_add(s->pool, entry);
 }
 
 static bool take(void *data, struct sv bytes)
 {
-    struct search *s = data;
-    if (s->bytes.len > FILE_MAX) {
+    struct buf *file = data;
+    if (file->len > GREP_FILE_MAX) {
         return false;
     }
-    buf_addsv(&s->bytes, bytes);
-    return buf_ok(&s->bytes);
+    buf_addsv(file, bytes);
+    return buf_ok(file);
 }
 
 // A file that was named is read as the read tool reads it: also from an editor's buffer.
@@ -150,18 +60,19 @@ static enum pi_status search_named(struct search *s, struct tool_call *call)
     struct host *host = call->context->host;
     struct host_origin origin = {0};
     struct file_stamp stamp;
+    struct buf *bytes = &s->file.bytes;
     enum pi_status st =
-        host->ops->read(host, t, 0, take, s, &origin, &stamp, call->cancel, s->err);
-    if (st == PI_OK && !buf_ok(&s->bytes)) {
+        host->ops->read(host, t, 0, take, bytes, &origin, &stamp, call->cancel, s->err);
+    if (st == PI_OK && !buf_ok(bytes)) {
         st = error_nomem(s->err);
     }
-    if (st == PI_OK && s->bytes.len > FILE_MAX) {
+    if (st == PI_OK && bytes->len > GREP_FILE_MAX) {
         st = error_set(s->err, PI_LIMIT,
                        "%s is too large for grep (over 256MB). Use grep in bash.",
                        t->shown);
     }
-    s->type = type_of(buf_sv(&s->bytes));
-    return st == PI_OK ? search_bytes(s, sv_of(path_base(t->path))) : st;
+    return st == PI_OK ? grep_file_bytes(&s->file, sv_of(path_base(t->path)), s->err)
+                       : st;
 }
 
 static enum pi_status search_tree(struct search *s, struct tool_call *call)
@@ -170,8 +81,16 @@ static enum pi_status search_tree(struct search *s, struct tool_call *call)
                                    .rules = rows_places(call->context),
                                    .ignored = json_get_bool(call->args, "ignored", false),
                                    .cancel = call->cancel};
-    enum pi_status st = walk_tree(&options, visit, s, &s->report, s->err);
-    return st == PI_OK ? s->status : st;
+    struct pi_error why = {0};
+    enum pi_status st = grep_pool_create(&s->pool, &s->file, &why);
+    if (st == PI_OK) {
+        st = walk_tree(&options, visit, s, &s->report, s->err);
+    }
+    enum pi_status found = grep_pool_end(s->pool);
+    if (st == PI_OK && found != PI_OK) {
+        error_set(s->err, found, "%s", why.message);
+    }
+    return st == PI_OK ? found : st;
 }
 
 /* -------------------------------------------------------------------------- report -- */
@@ -193,28 +112,28 @@ static void note_skipped(struct search *s, bool nothing)
         report.ignored = 0;
     }
     (void)rows_add_skipped(&parts, &report);
-    add_part(&parts, nothing ? s->binary : 0, "binary file", "binary files");
-    add_part(&parts, s->large, "file over 256MB", "files over 256MB");
-    add_part(&parts, s->unreadable, "file that could not be read",
+    add_part(&parts, nothing ? s->file.counts.binary : 0, "binary file", "binary files");
+    add_part(&parts, s->file.counts.large, "file over 256MB", "files over 256MB");
+    add_part(&parts, s->file.counts.unreadable, "file that could not be read",
              "files that could not be read");
     if (parts.len > 0) {
-        rows_begin_note(&s->grep.rows);
-        buf_addf(&s->grep.rows.notes, "Not searched: %s.]", buf_cstr(&parts));
+        rows_begin_note(&s->file.grep.rows);
+        buf_addf(&s->file.grep.rows.notes, "Not searched: %s.]", buf_cstr(&parts));
     }
-    s->grep.rows.notes.failed = s->grep.rows.notes.failed || !buf_ok(&parts);
+    s->file.grep.rows.notes.failed = s->file.grep.rows.notes.failed || !buf_ok(&parts);
     buf_finish(&parts);
 }
 
 static void say_nothing(struct search *s, const struct tool_call *call)
 {
-    struct buf *out = &s->grep.rows.text;
+    struct buf *out = &s->file.grep.rows.text;
     const char *pattern = json_get_str(call->args, "pattern");
     const char *shown = call->plan.target.shown;
-    if (s->files == 0 && s->glob.n > 0) {
+    if (s->file.counts.files == 0 && s->glob.n > 0) {
         buf_addf(out, "No matches: no file in %s matches the glob", shown);
     } else {
-        buf_addf(out, "No matches in %s (%zu file%s searched)", shown, s->files,
-                 s->files == 1 ? "" : "s");
+        buf_addf(out, "No matches in %s (%zu file%s searched)", shown,
+                 s->file.counts.files, s->file.counts.files == 1 ? "" : "s");
     }
     buf_adds(out, ".");
     if (!json_get_bool(call->args, "literal", false) && strstr(pattern, "\\n")) {
@@ -226,24 +145,25 @@ static void say_nothing(struct search *s, const struct tool_call *call)
 static void say_binary(struct search *s, const struct tool_call *call)
 {
     struct regex_match match;
-    enum pi_status st = regex_search(s->grep.matcher, buf_sv(&s->bytes), 0, &match, NULL);
-    buf_addf(&s->grep.rows.text, "%s is a binary file (%s). ", call->plan.target.shown,
-             s->type.name);
+    enum pi_status st =
+        regex_search(s->file.grep.matcher, buf_sv(&s->file.bytes), 0, &match, NULL);
+    buf_addf(&s->file.grep.rows.text, "%s is a binary file (%s). ",
+             call->plan.target.shown, s->file.type.name);
     if (st == PI_OK) {
-        buf_addf(&s->grep.rows.text,
+        buf_addf(&s->file.grep.rows.text,
                  "It has a match at byte %zu; to see it, use "
                  "grep -a in bash.\n",
                  match.start);
     } else if (st == PI_NOT_FOUND) {
-        buf_adds(&s->grep.rows.text, "No matches in its bytes.\n");
+        buf_adds(&s->file.grep.rows.text, "No matches in its bytes.\n");
     } else {
-        buf_adds(&s->grep.rows.text, "The pattern is too complex for its bytes.\n");
+        buf_adds(&s->file.grep.rows.text, "The pattern is too complex for its bytes.\n");
     }
 }
 
 static bool note_limits(struct search *s)
 {
-    struct grep *g = &s->grep;
+    struct grep *g = &s->file.grep;
     bool ok = true;
     if (g->more && g->matches == g->limit) {
         rows_begin_note(&g->rows);
@@ -276,7 +196,7 @@ static bool note_limits(struct search *s)
 static enum pi_status report(struct tool_result *result, struct search *s,
                              const struct tool_call *call)
 {
-    struct grep *g = &s->grep;
+    struct grep *g = &s->file.grep;
     bool named = !S_ISDIR(call->plan.target.mode);
     if (g->matches == 0 && g->complex > 0) {
         return error_set(s->err, PI_LIMIT,
@@ -284,7 +204,7 @@ static enum pi_status report(struct tool_result *result, struct search *s,
                          "complete; write it with fewer nested repetitions",
                          buf_cstr(&g->complex_at));
     }
-    if (named && s->type.binary) {
+    if (named && s->file.type.binary) {
         say_binary(s, call);
     } else {
         if (g->matches == 0) {
@@ -315,12 +235,12 @@ static enum pi_status read_arguments(struct search *s, const struct tool_call *c
     while (sv_starts(s->glob, sv_of("./"))) {
         s->glob = sv_from(s->glob, 2);
     }
-    s->grep.cancel = call->cancel;
-    s->grep.context = !(context >= 1)         ? 0
-                      : context < CONTEXT_MAX ? (size_t)context
-                                              : CONTEXT_MAX;
-    enum pi_status st = rows_limit(&s->grep.limit, args, MATCHES, s->err);
-    return st == PI_OK ? grep_init(&s->grep, sv_of(pattern), flags, s->err) : st;
+    s->file.grep.cancel = call->cancel;
+    s->file.grep.context = !(context >= 1)         ? 0
+                           : context < CONTEXT_MAX ? (size_t)context
+                                                   : CONTEXT_MAX;
+    enum pi_status st = rows_limit(&s->file.grep.limit, args, MATCHES, s->err);
+    return st == PI_OK ? grep_init(&s->file.grep, sv_of(pattern), flags, s->err) : st;
 }
 
 static enum pi_status execute(struct tool_result *result, struct tool_call *call,
@@ -341,9 +261,7 @@ static enum pi_status execute(struct tool_result *result, struct tool_call *call
     if (st == PI_OK) {
         st = report(result, &s, call);
     }
-    grep_finish(&s.grep);
-    buf_finish(&s.bytes);
-    buf_finish(&s.utf8);
+    grep_file_finish(&s.file);
     return st;
 }
 

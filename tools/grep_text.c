@@ -66,12 +66,60 @@ enum pi_status grep_init(struct grep *g, struct sv pattern, unsigned flags,
     return st;
 }
 
+enum pi_status grep_share(struct grep *out, const struct grep *from, struct pi_error *err)
+{
+    *out = (struct grep){
+        .across = from->across,
+        .line_end = from->line_end,
+        .context = from->context,
+        .limit = from->limit,
+        .cancel = from->cancel,
+    };
+    return regex_matcher_create(&out->matcher, from->regex, err);
+}
+
 void grep_finish(struct grep *g)
 {
     regex_matcher_destroy(g->matcher);
     regex_destroy(g->regex);
     rows_finish(&g->rows);
     buf_finish(&g->complex_at);
+}
+
+/* ----------------------------------------------------------------------- results -- */
+
+void grep_take(struct grep *out, struct grep *from)
+{
+    *out = (struct grep){
+        .rows = from->rows,
+        .matches = from->matches,
+        .more = from->more,
+        .cut_lines = from->cut_lines,
+        .complex = from->complex,
+        .complex_at = from->complex_at,
+    };
+    from->rows = (struct rows){0};
+    from->matches = from->cut_lines = from->complex = 0;
+    from->more = false;
+    from->complex_at = (struct buf){0};
+}
+
+void grep_append(struct grep *g, struct grep *found)
+{
+    if (g->context > 0 && g->rows.text.len > 0 && found->rows.text.len > 0) {
+        buf_adds(&g->rows.text, "--\n");
+    }
+    buf_addsv(&g->rows.text, buf_sv(&found->rows.text));
+    g->rows.text.failed = g->rows.text.failed || !buf_ok(&found->rows.text);
+    g->rows.escaped = g->rows.escaped || found->rows.escaped;
+    g->matches += found->matches;
+    g->cut_lines += found->cut_lines;
+    if (g->complex == 0) {
+        buf_addsv(&g->complex_at, buf_sv(&found->complex_at));
+    }
+    g->complex += found->complex;
+    grep_finish(found);
+    *found = (struct grep){0};
 }
 
 /* ---------------------------------------------------------------------------- rows -- */

@@ -32,6 +32,17 @@ enum pi_status grep_init(struct grep *g, struct sv pattern, unsigned flags,
                          struct pi_error *err) NODISCARD;
 void grep_finish(struct grep *g);
 
+/** The same search for another thread; shares the expression with `from`, which must
+ * outlive it. */
+enum pi_status grep_share(struct grep *out, const struct grep *from,
+                          struct pi_error *err) NODISCARD;
+
+/** Moves what was found so far to *out; from goes on with nothing found. */
+void grep_take(struct grep *out, struct grep *from);
+
+/** Adds what was found behind what was found before; found is empty afterwards. */
+void grep_append(struct grep *g, struct grep *found);
+
 /** PI_OK also without a match; ends early with g->more. PI_ABORTED, PI_NOMEM. */
 enum pi_status grep_text(struct grep *g, struct sv name, struct sv text,
                          struct pi_error *err) NODISCARD;

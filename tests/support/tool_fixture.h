@@ -20,7 +20,8 @@ struct tool_fixture {
     struct tool_context context;
     struct tool_call call;
     struct tool_result result;
-    struct buf text; // of the last result
+    struct cancel *cancel; // of the next calls; NULL = none
+    struct buf text;       // of the last result
 };
 
 static inline char *fixture_path(const struct tool_fixture *f, const char *name)
@@ -91,7 +92,8 @@ static inline bool fixture_call(struct tool_fixture *f,
     struct pi_error err = {0};
     tool_result_finish(&f->result);
     buf_clear(&f->text);
-    f->call = (struct tool_call){.id = "1", .name = tool->name, .context = &f->context};
+    f->call = (struct tool_call){
+        .id = "1", .name = tool->name, .cancel = f->cancel, .context = &f->context};
     assert_int_equal(json_parse(&f->call.args, sv_of(args), NULL, &err), PI_OK);
     enum pi_status st = tool->prepare ? tool->prepare(&f->call.args, &err) : PI_OK;
     if (st == PI_OK) {

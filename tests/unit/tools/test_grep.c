@@ -201,6 +201,137 @@ static void test_wrong_targets(void **state)
 
 // Jumping from match to match must find what looking at each line finds. A pattern that
 // looks around takes the slow way and means the same.
+// 60 folders with 12 files each, so that several threads search; the hit in every file is
+// in its second line.
+static void put_many(struct tool_fixture *f)
+{
+    for (int d = 0; d < 60; d++) {
+        char name[32];
+        snprintf(name, sizeof name, "d%02d", d);
+        make_dir(f, name);
+        for (int i = 0; i < 12; i++) {
+            snprintf(name, sizeof name, "d%02d/f%02d", d, i);
+            fixture_put(f, name, SV("before\nthe hit\nafter\nlast\n"));
+        }
+    }
+}
+
+// The rows of the first n files of put_many().
+static void add_many(struct buf *out, int n, bool context)
+{
+    for (int k = 0; k < n; k++) {
+        int d = k / 12, i = k % 12;
+        if (context) {
+            buf_addf(out, "%sd%02d/f%02d-1- before\n", k > 0 ? "--\n" : "", d, i);
+        }
+        buf_addf(out, "d%02d/f%02d:2: the hit\n", d, i);
+        if (context) {
+            buf_addf(out, "d%02d/f%02d-3- after\n", d, i);
+        }
+    }
+    buf_truncate(out, out->len - 1);
+}
+
+static void test_many_files(void **state)
+{
+    struct tool_fixture *f = *state;
+    struct buf all = {0};
+    put_many(f);
+    add_many(&all, 720, false);
+    expect(f, "{\"pattern\":\"hit\",\"limit\":720}", buf_cstr(&all));
+    buf_clear(&all);
+    add_many(&all, 720, true);
+    expect(f, "{\"pattern\":\"hit\",\"limit\":720,\"context\":1}", buf_cstr(&all));
+
+    static const int limits[] = {1, 63, 64, 65, 66, 100, 400, 719};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char args[100];
+        snprintf(args, sizeof args, "{\"pattern\":\"hit\",\"limit\":%d}", limits[i]);
+        buf_clear(&all);
+        add_many(&all, limits[i], false);
+        buf_addf(&all,
+                 "\n\n[The first %d match%s by path; there are more. Use limit=%d or a "
+                 "narrower pattern, path or glob.]",
+                 limits[i], limits[i] == 1 ? "" : "es", 2 * limits[i]);
+        expect(f, args, buf_cstr(&all));
+    }
+    buf_finish(&all);
+    fixture_put(f, "d59/z", SV("needle"));
+    fixture_put(f, "d30/y\nz", SV("needle"));
+    fixture_put(f, "d31/b", SV("\0needle"));
+    assert_true(fixture_call(f, &tool_grep, "{\"pattern\":\"needle\"}"));
+    assert_contains(f, "$'d30/y\\nz':1: needle\nd59/z:1: needle\n\n[Names written as");
+    expect(f, "{\"pattern\":\"none\"}",
+           "No matches in . (722 files searched).\n\n[Not searched: 1 binary file.]");
+}
+
+// The byte cap ends the search where it would with one thread.
+static void test_many_rows(void **state)
+{
+    struct tool_fixture *f = *state;
+    struct buf line = {0};
+    for (int i = 0; i < 49; i++) {
+        buf_adds(&line, "0123456789");
+    }
+    for (int i = 0; i < 400; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "f%03d", i);
+        fixture_put(f, name, buf_sv(&line));
+    }
+    buf_finish(&line);
+    assert_true(fixture_call(f, &tool_grep, "{\"pattern\":\"0\",\"limit\":1000}"));
+    // Each row: the name, ":1: ", the line, LF.
+    assert_contains(f, "\nf101:1: ");
+    assert_null(strstr(buf_cstr(&f->text), "\nf102:1: "));
+    assert_contains(f, "[There are more than the 102 rows shown, which fill 50.0KB.");
+}
+
+static void test_many_complex(void **state)
+{
+    struct tool_fixture *f = *state;
+    for (int i = 0; i < 200; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "f%03d", i);
+        bool bad = i >= 70 && i % 2 == 0;
+        fixture_put(f, name,
+                    bad ? SV("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab") : SV("b"));
+    }
+    expect_error(f, "{\"pattern\":\"^(a+)+$\"}", "the pattern is too complex for f070:1");
+}
+
+static void test_many_aborted(void **state)
+{
+    struct tool_fixture *f = *state;
+    put_many(f);
+    assert_int_equal(cancel_create(&f->cancel, NULL, NULL), PI_OK);
+    cancel_set(f->cancel);
+    assert_false(fixture_call(f, &tool_grep, "{\"pattern\":\"hit\"}"));
+    cancel_unref(f->cancel);
+    f->cancel = NULL;
+}
+
+static void test_odd_patterns(void **state)
+{
+    struct tool_fixture *f = *state;
+    fixture_put(f, "a", SV("-v --x\n[a\n(b\n{1,2}\nfoobar\n\xff\xfe bytes\n"));
+    expect(f, "{\"pattern\":\"-v\"}", "a:1: -v --x");
+    expect(f, "{\"pattern\":\"--x\"}", "a:1: -v --x");
+    expect(f, "{\"pattern\":\"foo(?=bar)\"}", "a:5: foobar");
+    expect(f, "{\"pattern\":\"(?<!x)bar\"}", "a:5: foobar");
+    expect(f, "{\"pattern\":\"{1,2}\",\"literal\":true}", "a:4: {1,2}");
+    expect(f, "{\"pattern\":\"{1,\"}", "a:4: {1,2}");
+    expect_error(f, "{\"pattern\":\"{1,2}\"}", "set literal");
+    expect(f, "{\"pattern\":\"[a\",\"literal\":true}", "a:2: [a");
+    expect(f, "{\"pattern\":\"(b\",\"literal\":true}", "a:3: (b");
+    expect(f, "{\"pattern\":\"bytes\"}", "a:6: \uFFFD\uFFFD bytes");
+    expect_error(f, "{\"pattern\":\"[a\"}", "at byte 2; to search for the text as it");
+    expect_error(f, "{\"pattern\":\"(b\"}", "set literal");
+    expect_error(f, "{\"pattern\":\"b)\"}", "set literal");
+    expect_error(f, "{\"pattern\":\"a{2,1}\"}", "set literal");
+    expect_error(f, "{\"pattern\":\"*\"}", "set literal");
+    expect_error(f, "{\"pattern\":\"a\\nb\"}", "line by line");
+}
+
 static void test_both_ways(void **state)
 {
     struct tool_fixture *f = *state;
@@ -243,6 +374,14 @@ int main(void)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_odd_names, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_wrong_targets, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_many_files, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_many_rows, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_many_complex, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_many_aborted, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_odd_patterns, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_both_ways, fixture_setup, fixture_teardown),
     };

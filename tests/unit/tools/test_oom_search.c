@@ -23,7 +23,9 @@ static int setup(void **state)
         "printf '[core]\nexcludesFile = ~/list\n' >.gitconfig && echo mine >list && echo "
         "x >r/no && "
         "printf 'x\\ny\\nx\\n' >r/s/f && printf 'x\\n' >\"r/s/$(printf 'n\\nl')\" && "
-        "printf '\\377\\376x\\0\\n\\0' >r/wide",
+        "printf '\\377\\376x\\0\\n\\0' >r/wide && "
+        "for d in 1 2 3; do mkdir -p many/$d && for i in $(seq 50); do "
+        "echo x $i >many/$d/$i; done; done",
         f->dir);
     return system(command);
 }
@@ -68,6 +70,8 @@ static void test_grep(void **state)
     check(*state, &tool_grep, "{\"pattern\":\"x\",\"path\":\"r\",\"limit\":2}");
     check(*state, &tool_grep, "{\"pattern\":\"x\",\"path\":\"r/s/f\"}");
     check(*state, &tool_grep, "{\"pattern\":\"nowhere\"}");
+    check(*state, &tool_grep, "{\"pattern\":\"x .*7\",\"path\":\"many\"}");
+    check(*state, &tool_grep, "{\"pattern\":\"x\",\"path\":\"many\",\"limit\":80}");
 }
 
 static void test_find(void **state)
