@@ -141,6 +141,25 @@ function tests.one_undo_step_for_each_edit()
   equal(vim.bo[buf].undolevels, -1)
 end
 
+-- What the user takes back, and why, goes to the model with the next request.
+function tests.the_model_is_told_what_was_taken_back()
+  visit('f.txt', 'one\ntwo\n')
+  agent.record(
+    { edit('f.txt', 'two', '2') },
+    { { text = 'Done.' } },
+    {
+      expect = { 'The user took back 1 change', 'because: I like words', '-2' },
+      blocks = { { text = 'Sorry.' } },
+    }
+  )
+  agent.session():begin()
+  agent.ask('x')
+  vim.cmd('Pi reject! I like words')
+  equal({ lines(), suite.read('f.txt') }, { { 'one', 'two' }, 'one\ntwo\n' })
+  agent.ask('y')
+  agent.shows('Sorry.')
+end
+
 local function proposed(buf)
   local space = api.nvim_get_namespaces()['pi-proposal']
   return #api.nvim_buf_get_extmarks(buf, space, 0, -1, {})

@@ -265,4 +265,47 @@ function tests.a_turn_leaves_the_user_where_he_is()
   child:stop()
 end
 
+-- Neovim looks at the disk when the focus comes back, while a command still changes files.
+function tests.focus_during_a_command_asks_nothing()
+  suite.write('mine.txt', 'one\n')
+  suite.write('clean.txt', 'one\n')
+  agent.record(
+    {
+      agent.call(
+        'bash',
+        {
+          command = 'echo 2 | tee -a mine.txt >>clean.txt; touch go; until [ -e end ]; do sleep 0.02; done',
+        }
+      ),
+    },
+    { { text = 'Done.' } }
+  )
+  agent.options({ open_on_ask = false })
+  local child = editor.start({ ui = true })
+  child:command('cd ' .. vim.fn.getcwd() .. ' | set noautoread | edit clean.txt | edit mine.txt')
+  child:type_to('Ax<Esc>', 'n')
+  child:lua(
+    "require('pi.bus').on('agent_end', function() vim.g.over = true end); vim.g.over = false"
+  )
+  child:command('Pi x')
+  suite.wait(function()
+    return vim.fn.filereadable('go') == 1
+  end, 'the command')
+  child:request('nvim_input', '<F9>')
+  vim.rpcnotify(child.id, 'nvim_command', 'checktime')
+  equal(child:mode().blocking, false)
+  equal(child:lines(), { 'onex' })
+  suite.write('end', '')
+  suite.wait(function()
+    return child:eval('g:over')
+  end, 'the end of the run')
+  equal(child:mode().blocking, false)
+  equal(child:eval('b:pi_conflict'), 'conflict')
+  equal(
+    child:request('nvim_buf_get_lines', child:eval('bufnr("clean.txt")'), 0, -1, true),
+    { 'one', '2' }
+  )
+  child:stop()
+end
+
 agent.run()

@@ -230,8 +230,12 @@ local function go(direction)
   end
 end
 
+-- The first line of a hunk that says something.
 local function first_words(h)
-  local line = h.new[1] or h.old[1] or ''
+  local line = ''
+  for _, candidate in ipairs(vim.list_extend(vim.list_slice(h.new), h.old)) do
+    line = line:find('%S') and line or candidate
+  end
   return ('+%d -%d  %s'):format(#h.new, #h.old, vim.trim(line))
 end
 
