@@ -8,7 +8,7 @@ local M = {}
 local USER, THINKING, META, ERROR, QUESTION = '❯ ', '┆ ', '· ', '! ', '? '
 
 local PROMPT_LINES = 20 -- of a text of the user that are shown
-local DIFF_LINES = 200 -- of a question
+local QUESTION_LINES, DIFF_LINES = 50, 200 -- of a question
 
 --- The buffer of a session, made when needed.
 function M.buffer(session)
@@ -208,8 +208,11 @@ end
 
 local function question_lines(q)
   local lines = {}
-  for i = 2, #q.lines do
+  for i = 2, math.min(#q.lines, QUESTION_LINES) do
     table.insert(lines, QUESTION .. '  ' .. q.lines[i])
+  end
+  if #q.lines > QUESTION_LINES then
+    table.insert(lines, ('%s  … (+%d lines)'):format(QUESTION, #q.lines - QUESTION_LINES))
   end
   local diff = q.diff and vim.split(q.diff, '\n', { plain = true, trimempty = true }) or {}
   for i = 1, math.min(#diff, DIFF_LINES) do

@@ -1,12 +1,13 @@
 -- One call of a tool, as a block of the conversation: a title with how it went, and below
 -- it what it said: nothing, its last lines, or all of it.
 
+local lines_of = require('pi.lines')
 local view_of = require('pi.view')
 local M = {}
 
 local TAIL = 10 -- lines that are shown at first
-local MAX_LINES, MAX_BYTES = 2000, 256 * 1024 -- that are kept
-local TITLE_BYTES, LINE_BYTES = 200, 1000
+local TITLE_BYTES = 200
+local REMARKS_BYTES = 1000 -- at the end of a result
 
 local CLOSED, PART, ALL = 'closed', 'part', 'all'
 
@@ -15,7 +16,7 @@ local CLOSED, PART, ALL = 'closed', 'part', 'all'
 ---@field block pi.Block
 ---@field name string
 ---@field args table
----@field lines string[] what it said
+---@field lines pi.Lines what it said
 ---@field shows string
 local Call = {}
 Call.__index = Call
@@ -51,28 +52,31 @@ function Call:body()
   if self.shows == CLOSED then
     return {}
   end
-  local from = self.shows == ALL and 1 or math.max(#self.lines - TAIL + 1, 1)
-  if self.diff and self.shows == PART then
-    from = 1
+  local count = self.lines:count()
+  local shown, above, below = nil, 0, 0
+  if self.shows == ALL then
+    shown = self.lines:first()
+  elseif self.diff then
+    shown = self.lines:first(TAIL)
+    below = count - #shown
+  else
+    shown = self.lines:last(TAIL)
+    above = count - #shown
   end
-  local to = self.diff and self.shows == PART and math.min(TAIL, #self.lines) or #self.lines
-  local shown = {}
-  if from > 1 then
-    table.insert(shown, ('│ … %d lines above, <Tab> shows them'):format(from - 1))
+  local bar = self.diff and '┃ ' or '│ '
+  local body = vim.tbl_map(function(line)
+    return bar .. line
+  end, shown)
+  if above > 0 then
+    table.insert(body, 1, ('│ … %d lines above, <Tab> shows them'):format(above))
   end
-  for i = from, to do
-    table.insert(
-      shown,
-      (self.diff and '┃ ' or '│ ') .. view_of.fold_line(self.lines[i], LINE_BYTES)
-    )
-  end
-  if to < #self.lines then
-    table.insert(shown, ('┃ … %d lines more, <Tab> shows them'):format(#self.lines - to))
+  if below > 0 then
+    table.insert(body, ('┃ … %d lines more, <Tab> shows them'):format(below))
   end
   if self.log then
-    table.insert(shown, '│ full log: ' .. self.log)
+    table.insert(body, '│ full log: ' .. self.log)
   end
-  return shown
+  return body
 end
 
 local signs = {
@@ -108,8 +112,7 @@ function M.start(view, name, args, title)
     name = name,
     args = args,
     label = first_line(label),
-    lines = {},
-    bytes = 0,
+    lines = lines_of.new(),
     shows = PART,
     since = now(),
   }, Call)
@@ -121,41 +124,13 @@ function M.start(view, name, args, title)
   return call
 end
 
-local function drop_front(call)
-  local n, bytes = 0, call.bytes
-  while #call.lines - n > MAX_LINES or bytes > MAX_BYTES and #call.lines - n > 1 do
-    n = n + 1
-    bytes = bytes - #call.lines[n]
-  end
-  if n > 0 then
-    call.lines = vim.list_slice(call.lines, n + 1)
-    call.bytes = bytes
-  end
-end
-
-function Call:take(text)
-  local pieces = vim.split(text, '\n', { plain = true })
-  local last = self.partial and table.remove(self.lines) or ''
-  self.bytes = self.bytes - #last
-  pieces[1] = last .. pieces[1]
-  self.partial = pieces[#pieces] ~= ''
-  if not self.partial then
-    table.remove(pieces)
-  end
-  for _, line in ipairs(pieces) do
-    line = view_of.fold_line(line, LINE_BYTES)
-    table.insert(self.lines, line)
-    self.bytes = self.bytes + #line
-  end
-  drop_front(self)
-end
-
 --- Adds output that came.
 function Call:output(text, skipped)
   if skipped and skipped > 0 then
-    self:take(('%s[%d bytes are not shown]\n'):format(self.partial and '\n' or '', skipped))
+    local apart = self.lines.partial and '\n' or ''
+    self.lines:add(('%s[%d bytes are not shown]\n'):format(apart, skipped))
   end
-  self:take(text)
+  self.lines:add(text)
   self:draw()
 end
 
@@ -214,10 +189,19 @@ local function numbered(content)
   return table.concat(lines, '\n')
 end
 
+-- What the title and the line of the log say is not said again. It stands at the end; the
+-- rest may be long.
+local function without_remarks(text, log)
+  local rest, last = text:sub(1, -REMARKS_BYTES - 1), text:sub(-REMARKS_BYTES)
+  if log then
+    last = last:gsub('\n*%[Showing [^\n]*%]', '')
+  end
+  return rest .. last:gsub('\n*Command exited with code %-?%d+%s*$', '')
+end
+
 local function take_result(call, result, failed)
   local details = type(result.details) == 'table' and result.details or {}
   local text = text_of(result.content)
-  call.lines, call.bytes, call.partial = {}, 0, false
   if details.diff and not failed then
     call.diff = true
     call.added, call.removed = M.count_changes(details.patch)
@@ -230,11 +214,7 @@ local function take_result(call, result, failed)
     call.added, call.removed = #vim.split(text, '\n', { plain = true }), 0
   end
   call.log = details.fullOutputPath
-  if call.log then
-    text = text:gsub('\n*%[Showing [^\n]*%]', '')
-  end
-  -- The title says how it ended.
-  call:take((text:gsub('\n*Command exited with code %-?%d+%s*$', '\n')))
+  call.lines:set(without_remarks(text, call.log))
   if not failed and first_shown[call.name] and not call.diff then
     call.shows = CLOSED
   end
@@ -259,7 +239,7 @@ end
 
 --- Shows more: the next of nothing, the last lines, all.
 function Call:toggle()
-  local long = #self.lines > TAIL
+  local long = self.lines:count() > TAIL
   local after = { [CLOSED] = PART, [PART] = long and ALL or CLOSED, [ALL] = CLOSED }
   self.shows = after[self.shows]
   self:draw()

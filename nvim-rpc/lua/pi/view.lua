@@ -158,8 +158,9 @@ end
 --- A line as it may be shown.
 function M.fold_line(line, max)
   max = max or LINE_BYTES
-  -- NUL would become a line end.
-  line = line:gsub('[%z\n]', ' ')
+  if line:find('[%z\n]') then -- NUL would become a line end
+    line = line:gsub('[%z\n]', ' ')
+  end
   if #line <= max then
     return line
   end
