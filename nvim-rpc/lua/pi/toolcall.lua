@@ -53,7 +53,8 @@ function Call:body()
     return {}
   end
   local count = self.lines:count()
-  local shown, above, below = nil, 0, 0
+  local shown
+  local above, below = 0, 0
   if self.shows == ALL then
     shown = self.lines:first()
   elseif self.diff then
