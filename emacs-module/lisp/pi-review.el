@@ -14,26 +14,14 @@
 (require 'cl-lib)
 (require 'diff-mode)
 (require 'pi-edits)
+(require 'pi-marks)
 (require 'pi-questions)
 (require 'pi-render)
 (require 'pi-session)
+(require 'pi-track)
 (require 'subr-x)
 
 (declare-function pi-compose "pi-compose" (&optional text))
-
-(defcustom pi-review-edits 'after
-  "When the user sees changes of files.
-`after' makes them at once and lists them for `pi-changes'; `before' asks
-first, with the difference in the transcript; nil does not list them."
-  :type '(choice (const :tag "After they were made" after)
-                 (const :tag "Before they are made" before)
-                 (const :tag "Not at all" nil))
-  :set (lambda (symbol value)
-         (set-default symbol value)
-         (when (fboundp 'pi-review--set-policy)
-           (mapc #'pi-review--set-policy pi-session--all)))
-  :group 'pi
-  :package-version '(pi . "0.1.0"))
 
 (defconst pi-review--context 3
   "Lines around a hunk.")
@@ -71,13 +59,6 @@ first, with the difference in the transcript; nil does not list them."
     (cl-remove-if-not (lambda (file)
                         (or pi-review--whole (eql turn (pi-edits-file-turn file))))
                       (pi-edits-files (pi-edits-of session)))))
-
-(defun pi-review--name (file)
-  "The name of FILE in a diff."
-  (let ((path (pi-edits-file-path file)))
-    (if (file-in-directory-p path default-directory)
-        (file-relative-name path default-directory)
-      path)))
 
 ;;; Drawing
 
@@ -140,7 +121,7 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
         (path (pi-edits-file-path file)))
     (cond (buffer
            (with-current-buffer buffer
-             (pi-edits-sync file)
+             (pi-marks-sync file)
              (save-restriction
                (widen)
                (pi-review--surroundings hunks))))
@@ -183,7 +164,7 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
 
 (defun pi-review--draw-file (file hunks)
   "Insert FILE and its HUNKS."
-  (let ((name (pi-review--name file))
+  (let ((name (pi-track-name pi-review--session file))
         (begin (point))
         (shift 0))
     (insert "--- " (if (pi-edits-file-created file) "/dev/null" name) "\n+++ " name "\n")
@@ -358,16 +339,16 @@ Unless REJECTED, those that make them again."
     (save-excursion
       (save-restriction
         (widen)
-        (pi-edits-place file)
-        (pi-edits-sync file)
+        (pi-marks-place file)
+        (pi-marks-sync file)
         (let* ((clean (not (buffer-modified-p)))
                (ranges (pi-review--ranges hunks rejected)))
           (pi-buffer-change ranges)
           (cl-loop for hunk in hunks
                    for (begin . end) in (reverse (pi-buffer--places ranges))
                    do (setf (pi-edits-hunk-state hunk) (and rejected 'rejected))
-                   (pi-edits--cover hunk begin end))
-          (pi-edits-sync file)
+                   (pi-marks--cover hunk begin end))
+          (pi-marks-sync file)
           (pi-buffer-save clean))))))
 
 (defun pi-review--ask-about-mixed (hunks)
@@ -383,12 +364,13 @@ Unless REJECTED, those that make them again."
       (user-error "Nothing was changed"))
     (delete-file path t)
     (pi-review--note (format "The user rejected the new file %s and deleted it."
-                             (pi-review--name file)))
+                             (pi-track-name pi-review--session file)))
     (pi-review--forget file)))
 
 (defun pi-review--note (text)
   "Let the model of the current buffer's session know TEXT with the next request."
-  (pi-session-command pi-review--session 'add-note :text text))
+  (when (pi-session-agent pi-review--session)
+    (pi-session-command pi-review--session 'add-note :text text)))
 
 (defun pi-review-reject ()
   "Take the hunk at point back, in the buffer of its file."
@@ -436,13 +418,13 @@ Unless REJECTED, those that make them again."
   (let ((edits (pi-edits-of pi-review--session)))
     (setf (pi-edits-file-opaque file) nil)
     (dolist (hunk (pi-review--hunks pi-review--session file))
-      (pi-edits-forget edits hunk))
+      (pi-marks-forget edits hunk))
     (pi-edits--tidy edits)))
 
 (defun pi-review-accept-all ()
   "All that is shown is fine: take the marks away and bury the buffer."
   (interactive)
-  (pi-review--tell pi-review--session)
+  (pi-track--tell pi-review--session)
   (mapc #'pi-review--forget (pi-review--files pi-review--session))
   (pi-review--draw)
   (quit-window))
@@ -453,7 +435,7 @@ Unless REJECTED, those that make them again."
   "Quote the hunk at point in the next prompt, to say something about it."
   (interactive)
   (let* ((hunk (pi-review--hunk))
-         (text (format "%s:%d\n%s%s" (pi-review--name (pi-edits-hunk-file hunk))
+         (text (format "%s:%d\n%s%s" (pi-track-name pi-review--session (pi-edits-hunk-file hunk))
                        (pi-edits-hunk-line hunk)
                        (pi-review--quoted "-" (pi-edits-hunk-old hunk))
                        (pi-review--quoted "+" (pi-edits-hunk-new hunk))))
@@ -496,8 +478,8 @@ Unless REJECTED, those that make them again."
     (with-current-buffer (find-file-noselect (pi-edits-file-path file))
       (save-restriction
         (widen)
-        (pi-edits-place file)
-        (pi-edits-sync file)
+        (pi-marks-place file)
+        (pi-marks-sync file)
         (ediff-buffers (pi-review--before file) (current-buffer))))))
 
 (defun pi-review-smerge ()
@@ -514,8 +496,8 @@ Unless REJECTED, those that make them again."
     (pop-to-buffer (find-file-noselect (pi-edits-file-path file)))
     (barf-if-buffer-read-only)
     (widen)
-    (pi-edits-place file)
-    (pi-edits-sync file)
+    (pi-marks-place file)
+    (pi-marks-sync file)
     (pcase-let ((`((,begin ,end ,_)) (pi-review--ranges (list hunk) t)))
       (pi-buffer-change
        (list (list begin end
@@ -570,48 +552,23 @@ Unless REJECTED, those that make them again."
   "Go to HUNK in its file."
   (let ((file (pi-edits-hunk-file hunk)))
     (pop-to-buffer (find-file-noselect (pi-edits-file-path file)))
-    (pi-edits-place file)
-    (pi-edits-sync file)
+    (pi-marks-place file)
+    (pi-marks-sync file)
     (let ((place (save-restriction (widen) (pi-review--place hunk))))
       (when place
         (unless (<= (point-min) (car place) (point-max))
           (widen))
         (goto-char (car place))))))
 
-;;; Sessions
-
-(defun pi-review--set-policy (session)
-  "Let SESSION ask before changes, or not, as `pi-review-edits' says."
-  (condition-case err
-      (pi-session-command session 'set-review :before (eq pi-review-edits 'before))
-    (error (pi-session-log "set-review: %s" (error-message-string err)))))
-
-(defun pi-review--tell (session)
-  "Tell the model of SESSION what the user did with its edits."
-  (let ((news (pi-edits-news session)))
-    (when news
-      (pi-session-command session 'add-note :text news))))
-
-(defun pi-review--begin (session)
-  "SESSION is new."
-  (setf (pi-edits-directory (pi-edits-of session)) (pi-session-directory session))
-  (when (eq pi-review-edits 'before)
-    (pi-review--set-policy session)))
+;;; What happens meanwhile
 
 (defun pi-review--turn (session _event)
-  "A run of SESSION begins."
-  (cl-incf (pi-edits-turn (pi-edits-of session)))
+  "A run of SESSION begins: `next-error' will walk its edits."
   (when (buffer-live-p (pi-session-buffer session))
     (with-current-buffer (pi-session-buffer session)
       (setq pi-review--at nil)
       (unless next-error-function
         (setq next-error-function #'pi-review-next-error)))))
-
-(defun pi-review--turn-end (session _event)
-  "A run of SESSION has ended."
-  (let ((edits (pi-edits-of session)))
-    (setf (pi-edits-served edits) nil
-          (pi-edits-written edits) nil)))
 
 (defun pi-review--trouble (session text)
   "Show TEXT, which the user should know, in SESSION."
@@ -635,23 +592,9 @@ Unless REJECTED, those that make them again."
         (with-current-buffer buffer
           (pi-review-refresh))))))
 
-(defun pi-review--listing (function)
-  "FUNCTION of a session and more, called only if changes are listed."
-  (lambda (session &rest arguments)
-    (when pi-review-edits
-      (apply function session arguments))))
-
-(add-hook 'pi-session-start-functions #'pi-review--begin)
-(add-hook 'pi-session-send-functions #'pi-review--tell)
 (add-hook 'pi-buffer-trouble-functions #'pi-review--trouble)
-(add-hook 'pi-buffer-changing-functions (pi-review--listing #'pi-edits--changing))
-(add-hook 'pi-buffer-changed-functions (pi-review--listing #'pi-edits--changed))
 (add-hook 'pi-edits-changed-hook #'pi-review--later)
 (pi-session-on "agent_start" #'pi-review--turn)
-(pi-session-on "agent_end" #'pi-review--turn-end)
-(pi-session-on "turn_end" (lambda (session _event) (pi-review--tell session)))
-(pi-session-on "tool_execution_start" (pi-review--listing #'pi-edits--start))
-(pi-session-on "tool_execution_end" (pi-review--listing #'pi-edits--end-of-call))
 
 (provide 'pi-review)
 ;;; pi-review.el ends here

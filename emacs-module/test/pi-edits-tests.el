@@ -6,7 +6,7 @@
 
 (require 'ert)
 (require 'cl-lib)
-(require 'pi-edits)
+(require 'pi-track)
 
 (setq make-backup-files nil
       create-lockfiles nil)
@@ -107,8 +107,8 @@
   `(let* ((,file (file-truename (make-temp-file "pi-edits" nil ".txt")))
           (,session (list 'session))
           (pi-buffer-session ,session)
-          (pi-buffer-changing-functions (list #'pi-edits--changing))
-          (pi-buffer-changed-functions (list #'pi-edits--changed)))
+          (pi-buffer-changing-functions (list #'pi-track--changing))
+          (pi-buffer-changed-functions (list #'pi-track--changed)))
      (write-region ,text nil ,file nil 'silent)
      (setf (pi-edits-directory (pi-edits-of ,session)) (file-name-directory ,file))
      (unwind-protect
@@ -134,7 +134,7 @@
 
 (defun pi-edits-tests--states (session file)
   "The states of the hunks of FILE in SESSION."
-  (pi-edits-sync-all (pi-edits-of session))
+  (pi-marks-sync-all (pi-edits-of session))
   (mapcar #'pi-edits-hunk-state
           (pi-edits-file-hunks (pi-edits-file-of (pi-edits-of session) file))))
 
@@ -149,7 +149,7 @@
     (insert "zero\n")
     (goto-char (point-max))
     (insert "five\n")
-    (pi-edits-sync-all (pi-edits-of session))
+    (pi-marks-sync-all (pi-edits-of session))
     (should (equal (pi-edits-tests--hunks session file)
                    '((3 "two\n" "tWo\n") (5 "four\n" "4\n4b\n"))))
     ;; The next edit joins what it touches.
@@ -162,18 +162,18 @@
   "The model is told once that the user took an edit back, and when it is there again."
   (pi-edits-tests--visiting file session "one\ntwo\nthree\n"
     (pi-edits-tests--edit '(4 3 "2"))
-    (should-not (pi-edits-news session))
+    (should-not (pi-track-news session))
     (pi-edits-tests--undo)
     (should (equal (buffer-string) "one\ntwo\nthree\n"))
     (should (equal (pi-edits-tests--states session file) '(reverted)))
     (should (string-search (format "The user reverted your edit in %s:L2."
                                    (file-name-nondirectory file))
-                           (pi-edits-news session)))
-    (should-not (pi-edits-news session))
+                           (pi-track-news session)))
+    (should-not (pi-track-news session))
     (undo-redo 1)
     (should (equal (buffer-string) "one\n2\nthree\n"))
     (should (equal (pi-edits-tests--states session file) '(nil)))
-    (should (string-search "restored" (pi-edits-news session)))))
+    (should (string-search "restored" (pi-track-news session)))))
 
 (ert-deftest pi-edits-tests-undone-deletion ()
   (pi-edits-tests--visiting file session "one\ntwo\nthree\n"
@@ -195,7 +195,7 @@
     (pi-edits-tests--edit '(4 3 "2"))
     (goto-char 6)
     (insert "and more")
-    (pi-edits-sync-all (pi-edits-of session))
+    (pi-marks-sync-all (pi-edits-of session))
     (should (equal (pi-edits-tests--hunks session file) '((2 "two\n" "2and more\n"))))))
 
 (ert-deftest pi-edits-tests-fade ()
@@ -208,10 +208,10 @@
       (should (eq (overlay-get overlay 'face) 'pi-edited))
       (run-hooks 'pre-command-hook)
       (should-not (overlay-get overlay 'face))
-      (should-not (memq #'pi-edits--fade pre-command-hook))
+      (should-not (memq #'pi-marks--fade pre-command-hook))
       (should (overlay-get overlay 'before-string))
       (should (= left-margin-width 1))
-      (pi-edits-forget (pi-edits-of session) (overlay-get overlay 'pi-edits-hunk))
+      (pi-marks-forget (pi-edits-of session) (overlay-get overlay 'pi-edits-hunk))
       (should (= left-margin-width 0))
       (should-not (pi-edits-files (pi-edits-of session))))))
 
@@ -222,13 +222,13 @@
     (should (equal (buffer-string) "one\n2\nthree\n"))
     (write-region "new\none\n2\nthree\n" nil file nil 'silent)
     (let ((revert-without-query '("."))) (revert-buffer t t))
-    (pi-edits-sync-all (pi-edits-of session))
+    (pi-marks-sync-all (pi-edits-of session))
     (should (equal (pi-edits-tests--hunks session file) '((3 "two\n" "2\n"))))
     (kill-buffer)
     (write-region "new\nand\nnew\none\n2\nthree\n" nil file nil 'silent)
     (with-current-buffer (find-file-noselect file)
-      (pi-edits--arrive)
-      (pi-edits-sync-all (pi-edits-of session))
+      (pi-marks--arrive)
+      (pi-marks-sync-all (pi-edits-of session))
       (should (equal (pi-edits-tests--hunks session file) '((5 "two\n" "2\n")))))))
 
 (ert-deftest pi-edits-tests-on-disk ()
@@ -243,19 +243,24 @@
     (setf (pi-edits-directory edits) directory)
     (write-region "one\n2\nthree\n" nil (concat directory "a.txt") nil 'silent)
     (write-region "new\n" nil (concat directory "b.txt") nil 'silent)
-    (pi-edits--end-of-call
+    (pi-track--end-of-call
      session (funcall event "edit" "1" '(:patch "--- a/a.txt\n+++ b/a.txt\n\
 @@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n")))
-    (pi-edits--start session '(:toolCallId "2" :toolName "write" :args (:path "b.txt")))
-    (pi-edits--end-of-call session (funcall event "write" "2" '(:created t)))
-    (pi-edits--start session '(:toolCallId "3" :toolName "write" :args (:path "b.bin")))
+    (pi-track--start session '(:toolCallId "2" :toolName "write" :args (:path "b.txt")))
+    (pi-track--end-of-call session (funcall event "write" "2" '(:created t)))
+    (pi-track--start session '(:toolCallId "3" :toolName "write" :args (:path "b.bin")))
     (write-region "x" nil (concat directory "b.bin") nil 'silent)
-    (pi-edits--end-of-call session (funcall event "write" "3" nil))
+    (pi-track--file session (list :path (concat directory "b.bin")))
+    (pi-track--end-of-call session (funcall event "write" "3" nil))
     (should (equal (pi-edits-tests--hunks session (concat directory "a.txt"))
                    '((2 "two\n" "2\n"))))
     (should (equal (pi-edits-tests--hunks session (concat directory "b.txt"))
                    '((1 "" "new\n"))))
     (should (pi-edits-file-opaque (pi-edits-file-of edits (concat directory "b.bin"))))
+    (pi-track--start session '(:toolCallId "4" :toolName "write" :args (:path "c.txt")))
+    (write-region "x" nil (concat directory "c.txt") nil 'silent)
+    (pi-track--end-of-call session (funcall event "write" "4" nil))
+    (should-not (pi-edits-tests--hunks session (concat directory "c.txt")))
     (should-not (find-buffer-visiting (concat directory "a.txt")))
     (should-not (pi-edits-written edits))
     (delete-directory directory t)))

@@ -179,8 +179,8 @@ After another prompt the model says \"I see.\" if it was told `expect'."
   "What was accepted is listed and marked no more."
   (pi-review-tests--edited dir session (list pi-review-tests--edit)
     (with-current-buffer (find-file-noselect (expand-file-name "a.txt"))
-      (pi-edits--arrive)
-      (should (pi-edits--buffer-hunks)))
+      (pi-marks--arrive)
+      (should (pi-marks--buffer-hunks)))
     (pi-review-accept-all)
     (with-current-buffer (find-buffer-visiting (expand-file-name "a.txt" dir))
       (should-not (overlays-in (point-min) (point-max))))
@@ -203,7 +203,7 @@ After another prompt the model says \"I see.\" if it was told `expect'."
   "What the user changed in these lines is asked about; what is gone is not touched."
   (pi-review-tests--edited dir session (list pi-review-tests--edit)
     (with-current-buffer (find-file-noselect (expand-file-name "a.txt"))
-      (pi-edits--arrive)
+      (pi-marks--arrive)
       (goto-char (point-min))
       (search-forward "LINE 3")
       (insert " and mine"))
