@@ -1,0 +1,110 @@
+#!/bin/bash
+# A session of a user as it looks, on a real terminal (tmux): typing that is not saved, a
+# prompt, an edit of the agent in the same buffer, undo of just that, review hunk by hunk, and
+# the list of edits. Each screen is compared with tests/data/screens/NAME.txt.
+# UPDATE_SCREENS=1 writes these files anew; read the difference before you commit it.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+screens=$PI_TEST_DATA/screens
+failed=0
+command -v tmux >/dev/null || { echo "SKIPPED: there is no tmux" && exit 77; }
+cd "$TMPDIR"
+
+tm() { tmux -L "pi-test-$$" -f /dev/null "$@"; }
+trap 'tm kill-server 2>/dev/null' EXIT
+shown() { tm capture-pane -p -t pi; }
+
+# What differs from run to run: folders, times, ids.
+normal() {
+    sed -E -e "s|$TMPDIR|DIR|g" -e 's/, [0-9]+ s\b//g' -e 's/[0-9]+ seconds? ago/TIME/' \
+        -e 's|pi://[^ []+|pi://SESSION|g' -e 's/ +$//'
+}
+# see TEXT: waits until it is on the screen, and the screen is at rest.
+see() {
+    local last= now tries=400
+    while ((tries-- > 0)); do
+        now=$(shown)
+        [[ $now == *"$1"* && $now == "$last" ]] && return
+        last=$now
+        sleep 0.05
+    done
+    echo "\"$1\" did not come; the screen:"
+    shown
+    exit 1
+}
+keys() { tm send-keys -t pi "$@"; }
+# is NAME: the screen is the one of that name.
+is() {
+    shown | normal >"$1.txt"
+    if [ -n "${UPDATE_SCREENS:-}" ]; then
+        mkdir -p "$screens"
+        cp "$1.txt" "$screens/$1.txt"
+    elif ! diff -u "$screens/$1.txt" "$1.txt"; then
+        failed=1
+    fi
+}
+
+mkdir project
+cat >project/greet.py <<'PY'
+import sys
+
+
+def greet(name):
+    print("Hello " + name)
+
+
+def part(name):
+    print("Bye " + name)
+
+
+greet(sys.argv[1])
+part(sys.argv[1])
+PY
+cat >turns.json <<'JSON'
+{"turns": [
+    {"blocks": [
+        {"text": "I give both functions an f-string."},
+        {"call": {"name": "edit", "arguments": {"path": "greet.py", "edits": [
+            {"oldText": "print(\"Hello \" + name)", "newText": "print(f\"Hello {name}\")"},
+            {"oldText": "print(\"Bye \" + name)", "newText": "print(f\"Bye {name}\")"}]}}}]},
+    {"blocks": [{"text": "Both use f-strings now; I left the rest alone."}]}
+]}
+JSON
+export TURNS=$TMPDIR/turns.json
+cd project
+tm new-session -d -s pi -x 100 -y 30 \
+    "${PI_TEST_NVIM}" -u NONE -i NONE -n --cmd "set rtp^=${PI_TEST_PLUGIN:-${here%/*}}" \
+    -c "luafile $here/screen.init.lua" greet.py
+cd ..
+
+see 'import sys'
+keys ggO '# typed and not saved' Escape
+see '# typed and not saved'
+is typed
+
+keys ':Pi use f-strings' Enter
+see 'I left the rest alone.'
+is edited
+
+keys u
+see 'print("Hello " + name)'
+is undone
+grep -q typed project/greet.py && { echo "the buffer was saved" && failed=1; }
+
+# The change again, and a look at each half of it.
+keys C-r
+see '{name}'
+keys gg ']c'
+see 'change 1 of 2'
+is first-hunk
+keys ']c'
+see 'change 2 of 2'
+keys ':Pi reject part() is not used' Enter
+see 'took back 1 change'
+is rejected
+keys ':Pi edits' Enter
+see ':copen'
+keys ':copen' Enter
+see '[Quickfix List]'
+is quickfix
+exit $failed
