@@ -479,20 +479,31 @@ NOTE is (WHERE . LINE) beside it, a button."
 
 ;;; Trimming
 
+(defun pi-render--turn-from (position)
+  "Where the first turn behind POSITION begins, else the next line."
+  (or (next-single-property-change position 'pi-turn)
+      (save-excursion (goto-char position) (forward-line 1) (point))))
+
+(defun pi-render--read-p (end)
+  "Whether the user reads what stands before END."
+  (seq-some (lambda (window) (< (window-point window) end))
+            (get-buffer-window-list nil nil t)))
+
 (defun pi-render-trim ()
-  "Drop the oldest turns when the transcript is too large."
+  "Drop the oldest turns when the transcript is too large.
+What the user reads stays as long as possible."
   (when (> (buffer-size) pi-transcript-max-bytes)
-    (goto-char (- (point-max) (/ (* 3 pi-transcript-max-bytes) 4)))
-    (let ((turn (next-single-property-change (point) 'pi-turn)))
-      (if turn
-          (goto-char turn)
-        (forward-line 1)))
-    (delete-region (point-min) (point))
-    (goto-char (point-min))
-    (insert-text-button "earlier turns…" 'face 'pi-meta 'follow-link t
-                        'action (lambda (_) (call-interactively #'pi-earlier-turns))
-                        'help-echo "The whole conversation in a buffer of its own")
-    (insert "\n\n")))
+    (let ((end (pi-render--turn-from
+                (- (point-max) (/ (* 3 pi-transcript-max-bytes) 4)))))
+      (when (or (not (pi-render--read-p end))
+                (> (buffer-size) (* 2 pi-transcript-max-bytes)))
+        (delete-region (point-min) end)
+        (goto-char (point-min))
+        (insert-text-button "earlier turns…" 'face 'pi-meta 'follow-link t
+                            'action (lambda (_)
+                                      (call-interactively #'pi-earlier-turns))
+                            'help-echo "The whole conversation in a buffer of its own")
+        (insert "\n\n")))))
 
 ;;; Messages of the past
 
@@ -555,6 +566,7 @@ NOTE is (WHERE . LINE) beside it, a button."
 (pi-render--on "auto_retry_start"
                (lambda (event) (pi-render-remark (plist-get event :message))))
 (pi-render--on "notice" #'pi-render--notice)
+(pi-render--on "turn_end" (lambda (_) (pi-render-trim)))
 (pi-render--on "agent_end" (lambda (_) (pi-render--close) (pi-render-trim)))
 
 (provide 'pi-render)

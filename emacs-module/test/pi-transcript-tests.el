@@ -224,6 +224,31 @@
       (should (string-search "> turn 19" (buffer-string)))
       (should-not (string-search "> turn 0\n" (buffer-string))))))
 
+(ert-deftest pi-transcript-tests-trim-later ()
+  "What the user reads is not taken away while that can be helped."
+  (pi-transcript-tests--with
+    (save-window-excursion
+      (switch-to-buffer (current-buffer))
+      (let ((pi-transcript-max-bytes 4000)
+            (more (lambda ()
+                    (pi-transcript-tests--delta session "text_delta"
+                                                (pi-transcript-tests--lines 500))
+                    (pi-transcript-tests--tell session "turn_end"))))
+        (pi-transcript-tests--delta session "text_delta" "first words\n")
+        (funcall more)
+        (should-not (string-search "first words" (buffer-string)))
+        (goto-char (point-min))
+        (let ((inhibit-read-only t)) (erase-buffer))
+        (pi-transcript-tests--delta session "text_delta" "first words\n")
+        (goto-char (point-min))
+        (pi-transcript-tests--delta session "text_delta"
+                                    (pi-transcript-tests--lines 550))
+        (pi-transcript-tests--tell session "turn_end")
+        (should (> (buffer-size) 4000))
+        (should (looking-at-p "first words"))
+        (funcall more)
+        (should-not (string-search "first words" (buffer-string)))))))
+
 (ert-deftest pi-transcript-tests-markdown ()
   "Faces of complete text; tables are aligned, all other text stays."
   (with-temp-buffer
