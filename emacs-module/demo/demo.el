@@ -52,7 +52,8 @@ The agent has changed roman in its buffer, marked with +, and saved it.
   (goto-char (point-min))
   (search-forward "5 V")
   (beginning-of-line)
-  (recenter)
+  ;; What comes below it stays in sight when the window becomes smaller.
+  (recenter 4)
   (demo--say demo-before)
   (minibuffer-with-setup-hook (lambda () (insert demo-prompt))
     (call-interactively #'pi-prompt)))

@@ -95,6 +95,8 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
         truncate-lines nil
         word-wrap t)
   (setq-local bidi-inhibit-bpa t
+              ;; Words are wrapped; arrows at each line would be noise.
+              fringe-indicator-alist '((continuation nil nil) (truncation nil nil))
               window-point-insertion-type nil
               ;; Who follows sees a full window.
               scroll-conservatively 101

@@ -261,6 +261,14 @@
         (should (equal called directory))
         (should (= 7 (pi-module-call (lambda () 7))))))))
 
+(ert-deftest pi-module-tests-prompt-is-kept ()
+  "A prompt is not lost when there is no module for it."
+  (pi-module-tests--with-cmake pi-module-tests--works
+    (let ((pi-prompt-history nil))
+      (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
+        (should-error (pi-prompt "a long text") :type 'pi-module-missing))
+      (should (equal pi-prompt-history '("a long text"))))))
+
 (ert-deftest pi-module-tests-build-needs ()
   (pi-module-tests--fresh
     (should (string-match-p "sources of pi are missing"

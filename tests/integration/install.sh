@@ -36,9 +36,12 @@ mv kept prefix/libexec/pi/pi-guard
 # sanitizer cannot load a module with one.
 sanitizers=$(sed -n 's/^CMAKE_C_FLAGS:STRING=//p' "$PI_BUILD_DIR/CMakeCache.txt")
 if [ -d prefix/share/emacs ] && [ -z "$sanitizers" ] && command -v emacs >/dev/null; then
-    found=$(emacs -Q --batch -L prefix/share/emacs/site-lisp/pi -l pi-module \
-        --eval '(progn (pi-module-load) (princ (pi-module--version)))')
+    found=$(emacs -Q --batch -L prefix/share/emacs/site-lisp/pi -l pi-autoloads \
+        --eval '(progn (require (quote pi)) (pi-module-load)
+                       (princ (pi-module--version)))')
     [ "$found" = "$version" ] || fail "Emacs loads the module of version '$found'"
+    [ -f prefix/share/emacs/site-lisp/pi/pi.elc ] || fail "the Lisp is not compiled"
+    ! command -v makeinfo >/dev/null || [ -f prefix/share/info/pi.info ] || fail "no manual"
 fi
 if [ -d prefix/share/nvim ] && command -v nvim >/dev/null; then
     found=$(XDG_DATA_DIRS=$prefix/share nvim --headless -u NORC -i NONE -n \
