@@ -61,6 +61,11 @@ function tests.options()
   says(text, "WARNING 'undolevels' is negative", "'autoread' is off", "WARNING 'eventignore' is")
 end
 
+function tests.folder_that_cannot_be_written()
+  local text = report({ session_dir = '/proc/nothing' })
+  says(text, 'ERROR conversations cannot be kept in /proc/nothing', 'set vim.g.pi.session_dir')
+end
+
 function tests.leaves_nothing()
   report()
   suite.wait(function()

@@ -172,12 +172,14 @@ local function check_sessions(file)
   end
   local folder = vim.fn.fnamemodify(file, ':h')
   local there = existing(folder)
-  if vim.fn.filewritable(there) == 2 then
+  local probe, err = vim.loop.fs_mkdtemp(there .. '/.pi-health-XXXXXX')
+  if probe then
+    vim.loop.fs_rmdir(probe)
     report.ok('conversations are kept in ' .. vim.fn.fnamemodify(folder, ':~'))
   else
     report.error(
-      ('conversations cannot be kept in %s: no right to write to %s'):format(folder, there),
-      { 'run: chmod u+rwx ' .. vim.fn.shellescape(there) }
+      ('conversations cannot be kept in %s: %s'):format(folder, err),
+      { 'run: chmod u+rwx ' .. vim.fn.shellescape(there) .. ', or set vim.g.pi.session_dir' }
     )
   end
 end
