@@ -269,17 +269,11 @@ end
 function tests.focus_during_a_command_asks_nothing()
   suite.write('mine.txt', 'one\n')
   suite.write('clean.txt', 'one\n')
-  agent.record(
-    {
-      agent.call(
-        'bash',
-        {
-          command = 'echo 2 | tee -a mine.txt >>clean.txt; touch go; until [ -e end ]; do sleep 0.02; done',
-        }
-      ),
-    },
-    { { text = 'Done.' } }
-  )
+  agent.record({
+    agent.call('bash', {
+      command = 'echo 2 | tee -a mine.txt >>clean.txt; touch go; until [ -e end ]; do sleep 0.02; done',
+    }),
+  }, { { text = 'Done.' } })
   agent.options({ open_on_ask = false })
   local child = editor.start({ ui = true })
   child:command('cd ' .. vim.fn.getcwd() .. ' | set noautoread | edit clean.txt | edit mine.txt')

@@ -249,7 +249,7 @@ function requests.apply(file)
   if problem then
     return problem
   end
-  local clean, before = not vim.bo[buf].modified, change.lines(buf)
+  local clean, before = not vim.bo[buf].modified, change.content(buf)
   local review = require('pi.review')
   local sent, failure
   review.before_change(buf)
@@ -263,7 +263,7 @@ function requests.apply(file)
     local words = ('%s was not saved: %s'):format(change.name(buf), failure)
     require('pi.notify')(words, vim.log.levels.WARN)
   end
-  review.changed(buf, before, change.lines(buf), 'edit')
+  review.changed(buf, before, change.content(buf), 'edit')
   local text = clean and change.text(buf)
   return {
     status = 'ok',

@@ -22,6 +22,11 @@ function M.lines(buf)
   return api.nvim_buf_get_lines(buf, 0, -1, true)
 end
 
+--- As lines(), but an empty file has none.
+function M.content(buf)
+  return M.is_empty(buf) and {} or M.lines(buf)
+end
+
 -- The lines with LF, whatever 'fileformat' says.
 function M.text(buf)
   if M.is_empty(buf) then

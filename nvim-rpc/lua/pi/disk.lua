@@ -96,7 +96,7 @@ local function merge(buf)
   if not lines then
     return false
   end
-  local before = change.is_empty(buf) and {} or change.lines(buf)
+  local before = change.content(buf)
   if vim.deep_equal(before, lines) and vim.bo[buf].endofline == ended then
     return false
   end
@@ -222,11 +222,11 @@ function M.sync_one(buf, on_change)
     return
   end
   require('pi.review').before_change(buf)
-  local tick, before = api.nvim_buf_get_changedtick(buf), change.lines(buf)
+  local tick, before = api.nvim_buf_get_changedtick(buf), change.content(buf)
   if change.must_wait(buf) or not M.check(buf) then
     M.sync_later(buf, on_change)
   elseif api.nvim_buf_get_changedtick(buf) ~= tick then
-    on_change(buf, before, change.lines(buf))
+    on_change(buf, before, change.content(buf))
   end
 end
 

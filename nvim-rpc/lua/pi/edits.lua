@@ -129,7 +129,26 @@ local function obstacle(buf)
   end
 end
 
+-- A new file that nobody has changed since is removed again.
+local function remove_created(file, list, reason)
+  local h = list[1]
+  if not h.created or file.buf or not vim.deep_equal(vim.fn.readfile(file.path), h.new) then
+    return false
+  end
+  local note = note_of(file, list, reason) .. '\nThe file was deleted.'
+  local ok, err = os.remove(file.path)
+  if not ok then
+    error(err, 0)
+  end
+  review.drop(file, list)
+  tell_model(file.path, note)
+  return true
+end
+
 local function reject_in(file, list, reason)
+  if remove_created(file, list, reason) then
+    return #list
+  end
   local buf = review.load(file)
   local problem = obstacle(buf)
   if problem then
@@ -206,11 +225,16 @@ local function show(file, h, i, n)
 end
 
 --- Goes to the next change (1) or the one before (-1), in this file or else in another.
-function M.go(direction)
+---@param stay boolean|nil in this file only
+function M.go(direction, stay)
   local file = review.file(api.nvim_get_current_buf())
   local list = file and review.pending(file) or {}
   local h, i = next_in(list, api.nvim_win_get_cursor(0)[1] - 1, direction)
-  if not h then
+  if not h and stay then
+    local where = direction > 0 and 'below: :Pi next' or 'above: :Pi prev'
+    notify(('no change %s goes to another file'):format(where))
+    return
+  elseif not h then
     file = other_files(file and file.path, direction)[1]
     if not file then
       error('nothing waits for a review', 0)
@@ -227,6 +251,13 @@ local function go(direction)
     for _ = 1, vim.v.count1 do
       M.go(direction)
     end
+  end
+end
+
+--- What ]c (1) and [c (-1) do: as M.go() with the count that was typed, in this file.
+function M.step(direction)
+  for _ = 1, vim.v.count1 do
+    M.go(direction, true)
   end
 end
 
@@ -321,6 +352,19 @@ register('undo', 'undo the last change', undo)
 register('diff', 'show what was changed', function(c)
   view.open(c.args)
 end, { complete = names })
+register('review', 'see changes before they are made, or after', function(c)
+  if c.args ~= 'before' and c.args ~= 'after' then
+    error(':Pi review before, or :Pi review after', 0)
+  end
+  require('pi.session').ensure():call('set_review', { review = c.args })
+  notify('changes are shown ' .. c.args .. ' they are made')
+end, {
+  complete = function(lead)
+    return vim.tbl_filter(function(word)
+      return vim.startswith(word, lead)
+    end, { 'before', 'after' })
+  end,
+})
 register('removed', 'show or hide the lines that are gone', function()
   local shown = require('pi.signs').show_removed()
   for _, file in ipairs(review.files()) do

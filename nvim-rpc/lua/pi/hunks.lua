@@ -8,6 +8,7 @@ local change = require('pi.change')
 local M = {}
 
 local CONTEXT = 3
+local MOST = 300 -- hunks of one change; with more of them, neighbours become one
 
 ---@class pi.Hunk
 ---@field row number from 0
@@ -43,13 +44,32 @@ local function differences(before, after)
   end, change.diff(before, after))
 end
 
+-- Makes one of differences with so few lines between them.
+local function join(diffs, gap)
+  local joined = {}
+  for _, d in ipairs(diffs) do
+    local last = joined[#joined]
+    if last and d[1] - (last[1] + last[2]) <= gap then
+      last[2], last[4] = d[1] + d[2] - last[1], d[3] + d[4] - last[3]
+    else
+      table.insert(joined, vim.list_slice(d))
+    end
+  end
+  return joined
+end
+
 --- What turned one list of lines into another.
 ---@return pi.Hunk[]
 function M.of(before, after)
+  local all = differences(before, after)
+  local diffs, gap = all, 1
+  while #diffs > MOST do
+    diffs, gap = join(all, gap), gap * 2
+  end
   return vim.tbl_map(function(d)
     local new = slice(after, d[3] + 1, d[3] + d[4])
     return make(after, d[3], new, slice(before, d[1] + 1, d[1] + d[2]))
-  end, differences(before, after))
+  end, diffs)
 end
 
 -- Groups of differences and known hunks that overlap or touch, in the order of the text.
@@ -98,7 +118,9 @@ end
 ---@return pi.Hunk[] new
 function M.merge(known, before, after)
   local kept, new, moved = {}, {}, 0
-  for _, group in ipairs(groups(known, differences(before, after))) do
+  local diffs = differences(before, after)
+  diffs = #diffs > MOST and join(diffs, #before) or diffs
+  for _, group in ipairs(groups(known, diffs)) do
     if #group.diffs == 0 then
       for _, h in ipairs(group.hunks) do
         table.insert(kept, { h, h.row + moved })

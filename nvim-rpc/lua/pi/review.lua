@@ -26,6 +26,12 @@ local function file_of_path(path)
   return files[path]
 end
 
+-- A new file up to here can be reviewed.
+local CREATED_MAX = 256 * 1024
+
+-- How soon after the last key the hunks are drawn anew.
+local QUIET_MS = 60
+
 -- Puts a hunk at a row of a buffer.
 local function anchor(buf, h, row, count)
   local last = api.nvim_buf_line_count(buf)
@@ -74,8 +80,11 @@ local function settle_hunk(buf, lines, h)
     from, to = h.row, h.row + h.count
   end
   local row, undone = find_text(lines, h, from, to)
-  if row then
-    anchor(buf, h, row, undone and #h.old or #h.new)
+  local count = row and (undone and #h.old or #h.new)
+  if row == from and from + count == to then
+    h.row, h.count, h.undone = row, count, undone
+  elseif row then
+    anchor(buf, h, row, count)
     h.undone = undone
   else
     anchor(buf, h, from, to - from)
@@ -163,19 +172,19 @@ function M.pending(file)
   end, file.hunks)
 end
 
--- The user changed the text. Drawing waits for the end of what he does.
+-- The user changed the text. Drawing waits until he pauses.
 local function on_text_changed(args)
   local file = by_buf[args.buf]
-  if not file or file.waiting then
+  if not file then
     return
   end
-  file.waiting = true
-  vim.schedule(function()
-    file.waiting = false
-    if file.buf and api.nvim_buf_is_loaded(file.buf) then
+  file.edits = (file.edits or 0) + 1
+  local edits = file.edits
+  vim.defer_fn(function()
+    if file.edits == edits and file.buf and api.nvim_buf_is_loaded(file.buf) then
       draw(file)
     end
-  end)
+  end, QUIET_MS)
 end
 
 -- A hunk that waited for its buffer is found by its text, or is no more.
@@ -373,6 +382,14 @@ function M.reject(file, list)
   return failure
 end
 
+--- The hunks are no more.
+function M.drop(file, list)
+  for _, h in ipairs(list) do
+    remove(file, h)
+  end
+  draw(file)
+end
+
 --- Opens the buffer of a file whose hunks wait, without a window and without a question
 --- about swap files.
 function M.load(file)
@@ -398,7 +415,31 @@ function M.forget()
   files, by_buf, M.history = {}, {}, {}
 end
 
--- file_changed comes right before the end of its call, which has the patch.
+-- A file that did not exist before.
+local function created(path)
+  local stat = uv.fs_stat(path)
+  local ok, lines = pcall(vim.fn.readfile, path, '', 10001)
+  if not ok or not stat or stat.size > CREATED_MAX or #lines == 0 or #lines > 10000 then
+    return
+  end
+  local file = file_of_path(path)
+  file.hunks = {
+    {
+      row = 0,
+      count = #lines,
+      new = lines,
+      old = {},
+      above = {},
+      below = {},
+      tool = 'write',
+      created = true,
+    },
+  }
+  table.insert(M.history, { path = path })
+end
+
+-- file_changed comes right before the end of its call, which has the patch, says that the
+-- file is new, or is silent because it is too large.
 local on_disk = {}
 
 bus.on('file_changed', function(event)
@@ -411,8 +452,12 @@ bus.on('tool_execution_end', function(event)
   local paths, details = on_disk, type(event.result) == 'table' and event.result.details
   on_disk = {}
   for _, path in ipairs(paths) do
-    if type(details) == 'table' and details.patch and not require('pi.buffer').find(path) then
+    local open = require('pi.buffer').find(path)
+    local known = type(details) == 'table' and not open
+    if known and details.patch then
       M.changed_on_disk(path, details.patch, event.toolName)
+    elseif known and details.created then
+      created(path)
     end
   end
 end)

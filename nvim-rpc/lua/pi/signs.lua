@@ -95,23 +95,26 @@ end
 
 -- The keys ]c and [c, unless they are the user's. In a window that shows a difference they
 -- mean what they always mean.
-local function map(buf, lhs, plug)
+local function map(buf, lhs, direction)
   vim.keymap.set('n', lhs, function()
-    return vim.wo.diff and lhs or plug
-  end, { buffer = buf, expr = true, remap = true, desc = MAP })
+    if vim.wo.diff then
+      return lhs
+    end
+    return ("<Cmd>lua require('pi.edits').step(%d)<CR>"):format(direction)
+  end, { buffer = buf, expr = true, desc = MAP })
 end
 
-local keys = { [']c'] = '<Plug>(pi-next-hunk)', ['[c'] = '<Plug>(pi-prev-hunk)' }
+local keys = { [']c'] = 1, ['[c'] = -1 }
 
 local function set_keys(buf, wanted)
   if not api.nvim_buf_is_loaded(buf) then
     return
   end
   api.nvim_buf_call(buf, function()
-    for lhs, plug in pairs(keys) do
+    for lhs, direction in pairs(keys) do
       local there = vim.fn.maparg(lhs, 'n', false, true)
       if wanted and vim.tbl_isempty(there) then
-        map(buf, lhs, plug)
+        map(buf, lhs, direction)
       elseif not wanted and there.desc == MAP then
         vim.keymap.del('n', lhs, { buffer = buf })
       end
