@@ -112,7 +112,8 @@ A question to the user becomes an error."
          (save-match-data
            (widen)
            (let ((inhibit-interaction t)
-                 (inhibit-message t))
+                 (inhibit-message t)
+                 (deactivate-mark nil))
              ,@body))))))
 
 (defun pi-buffer-refresh (buffer)
@@ -171,6 +172,26 @@ agent" (buffer-name)))
   (pi-buffer--failure 'conflict "the unsaved buffer %s holds bytes that are not text; \
 save it first" (buffer-name)))
 
+(define-minor-mode pi-buffer-conflict-mode
+  "Say in the mode line that buffer and file have both changed.
+The agent wanted to change the file and was refused; saving or reverting
+the buffer ends that."
+  :lighter " Conflict"
+  (dolist (hook '(after-save-hook after-revert-hook))
+    (if pi-buffer-conflict-mode
+        (add-hook hook #'pi-buffer--calm nil t)
+      (remove-hook hook #'pi-buffer--calm t))))
+
+(defun pi-buffer--calm ()
+  "Buffer and file are one again."
+  (pi-buffer-conflict-mode -1))
+
+(defun pi-buffer--alert ()
+  "Let the mode line tell of the conflict."
+  (unless pi-buffer-conflict-mode
+    (pi-buffer-conflict-mode 1)
+    (force-mode-line-update)))
+
 (defun pi-buffer--protected ()
   "Why the current buffer must not be changed, as an answer, or nil."
   (cond ((pi-buffer--secret-p) (pi-buffer--secret))
@@ -178,6 +199,7 @@ save it first" (buffer-name)))
          (pi-buffer--failure 'conflict "the buffer %s is read-only in Emacs"
                              (buffer-name)))
         ((not (pi-buffer--moved-p)) nil)
+        ((progn (pi-buffer--alert) nil))
         ((not (file-exists-p buffer-file-name))
          (pi-buffer--failure 'conflict "%s has unsaved changes in Emacs, and its file \
 was deleted; the user must save or kill the buffer" (buffer-name)))

@@ -142,7 +142,7 @@ CHANGES is t for a new file and nil when its lines are not known."
           (when line (push line lines)))))
     (and lines
          (concat (string-join (nreverse lines) "\n")
-                 "\nDo not make these edits again unless the user asks for them."))))
+                 "\nLeave it so unless the user asks for something else."))))
 
 ;;; Sessions
 

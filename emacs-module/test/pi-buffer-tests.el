@@ -130,10 +130,13 @@
     (let ((answer (pi-buffer-tests--serve 'snapshot)))
       (should (eq (car answer) 'conflict))
       (should (string-search "changed on disk" (pi-buffer-tests--get answer :message))))
+    (should pi-buffer-conflict-mode)
     (should (eq 'conflict (car (pi-buffer-tests--serve
                                 'apply (buffer-chars-modified-tick) '((0 3 "1"))))))
     (should (equal (buffer-string) "one\nmore"))
-    (should (equal (pi-buffer-tests--disk) "other\n"))))
+    (should (equal (pi-buffer-tests--disk) "other\n"))
+    (revert-buffer t t)
+    (should-not pi-buffer-conflict-mode)))
 
 (ert-deftest pi-buffer-tests-disk-changed ()
   "A clean buffer is read again first."
