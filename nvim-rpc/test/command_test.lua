@@ -79,6 +79,11 @@ function tests.models_are_those_of_the_agent()
   agent.shows('· model: ')
   vim.cmd('Pi think high')
   agent.await('thinking_level_changed', 'level', 'high')
+  -- A new conversation has the same.
+  agent.events = {}
+  vim.cmd('Pi new')
+  agent.await('session_start')
+  equal(agent.session().chosen, { model = models[1], thinking = 'high' })
 end
 
 function tests.an_unknown_model_or_level_is_told()
@@ -86,6 +91,9 @@ function tests.an_unknown_model_or_level_is_told()
   vim.cmd('Pi think hard')
   agent.await_text('! ')
   agent.shows('medium')
+  vim.cmd('Pi new')
+  agent.ask('go')
+  agent.shows('One.')
 end
 
 function tests.options_that_are_wrong_are_told()

@@ -57,8 +57,8 @@ end
 -- Text that goes on in the block that was shown last, or begins a new one.
 local function add_flow(view, kind, text, prefix)
   if view.kind ~= kind then
-    text = text:gsub('^%s+', '')
-    if text == '' then
+    text = text:gsub('^%s*\n', '')
+    if not text:find('%S') then
       return
     end
     view:paragraph(kind)
@@ -121,8 +121,9 @@ function events.agent_end(view, _, session)
   if usage.context > 0 then
     table.insert(words, require('pi.status').count(usage.context) .. ' tokens')
   end
-  if usage.cost > view.cost then
-    table.insert(words, ('$%.2f'):format(usage.cost - view.cost))
+  local cost = usage.cost - (view.cost or 0)
+  if cost > 0 then
+    table.insert(words, ('$%.2f'):format(cost))
   end
   table.insert(words, 1, view.ending or 'done')
   add_meta(view, table.concat(words, ', '))

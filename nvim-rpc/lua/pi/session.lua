@@ -19,6 +19,7 @@ local by_buffer = setmetatable({}, { __mode = 'v' })
 ---@field connection pi.Connection|nil
 ---@field ready boolean whether the agent takes calls
 ---@field running boolean between agent_start and agent_end
+---@field chosen table options of hello that were chosen by command
 local Session = {}
 Session.__index = Session
 
@@ -68,7 +69,7 @@ function M.ensure(cwd)
   local session = M.current(cwd)
   if not session then
     load_parts()
-    session = setmetatable({ home = cwd or directory() }, Session)
+    session = setmetatable({ home = cwd or directory(), chosen = {} }, Session)
     session:reset()
     session:forget()
     sessions[session.home] = session
@@ -123,7 +124,9 @@ local function hello_options(session, more)
   if type(options.tools) == 'table' then
     options.tools = nil -- these are added later, by pi.tools
   end
-  return vim.tbl_extend('force', options, more or {})
+  -- What was chosen by command holds for new conversations, too; an old one has its own.
+  local resumed = more and (more.resume or more.continue)
+  return vim.tbl_extend('force', options, resumed and {} or session.chosen, more or {})
 end
 
 local function serve(session, request, reply)
@@ -257,6 +260,18 @@ function Session:notify(method, params)
   self:call(method, params)
 end
 
+--- Uses another model, named as in the option.
+function Session:set_model(name)
+  self.choosing = true
+  self:call('set_model', { model = name })
+end
+
+--- Sets how much the model thinks.
+function Session:set_thinking(level)
+  self.choosing = true
+  self:call('set_thinking', { level = level })
+end
+
 --- Sends a text of the user: delivery 'prompt', 'steer' or 'follow_up'.
 function Session:prompt(text, delivery)
   self:call('prompt', { text = text, delivery = delivery or 'follow_up' })
@@ -306,10 +321,17 @@ end)
 
 bus.on('model_changed', function(event, session)
   session.model, session.thinking = event.model, event.thinkingLevel
+  if session.choosing then
+    session.chosen.model = event.model.provider .. '/' .. event.model.id
+    session.chosen.thinking = event.thinkingLevel
+  end
 end)
 
 bus.on('thinking_level_changed', function(event, session)
   session.thinking = event.level
+  if session.choosing then
+    session.chosen.thinking = event.level
+  end
 end)
 
 bus.on('message_end', function(event, session)

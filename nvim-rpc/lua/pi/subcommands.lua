@@ -91,7 +91,7 @@ local function pick_model(s)
       return ('%-40s %s'):format(complete.model_name(model), model.name or '')
     end, models)
     require('pi.window').pick('no model can be asked: see :Pi help', lines, function(i)
-      s:call('set_model', { model = complete.model_name(models[i]) })
+      s:set_model(complete.model_name(models[i]))
     end)
   end)
 end
@@ -100,7 +100,7 @@ register('model', 'use another model', function(c)
   if c.args == '' then
     pick_model(session())
   else
-    session():call('set_model', { model = c.args })
+    session():set_model(c.args)
   end
 end, {
   complete = function(lead, words)
@@ -110,11 +110,11 @@ end, {
 
 register('think', 'set how much the model thinks', function(c)
   if c.args ~= '' then
-    session():call('set_thinking', { level = c.args })
+    session():set_thinking(c.args)
     return
   end
   require('pi.window').pick('', complete.levels, function(i)
-    session():call('set_thinking', { level = complete.levels[i] })
+    session():set_thinking(complete.levels[i])
   end)
 end, { complete = among(complete.levels) })
 
