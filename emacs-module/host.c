@@ -20,7 +20,7 @@ static void push(struct drain *d, emacs_value item)
 
 // Of live output Emacs shows a few lines and throws the rest away, and what it throws
 // away has to be collected while the user types.
-enum { OUTPUT_BYTES = 16384 };
+enum { OUTPUT_BYTES = 8192 };
 
 // Where the part of text that is kept begins: at a line, or else at a character.
 static size_t kept_from(struct sv text)

@@ -127,9 +127,19 @@
     (with-current-buffer (pi-session-buffer session)
       (pi-rename-session name))))
 
+(defun pi-list--read (choices)
+  "Read which of CHOICES, newest first, is meant."
+  (completing-read "Go on with: "
+                   (lambda (string predicate action)
+                     (if (eq action 'metadata)
+                         '(metadata (display-sort-function . identity))
+                       (complete-with-action action choices string predicate)))
+                   nil t))
+
 ;;;###autoload
 (defun pi-resume (kept)
-  "Go on with KEPT, a conversation of the current project."
+  "Go on with KEPT, a conversation of the current project.
+With a prefix argument that is the one used last."
   (interactive
    (let* ((number 0)
           (choices (mapcar (lambda (kept)
@@ -138,14 +148,9 @@
                                    kept))
                            (or (pi-list--sessions (pi-session-directory-here))
                                (user-error "No conversation was kept here")))))
-     (list (cdr (assoc (completing-read
-                        "Go on with: "
-                        (lambda (string predicate action)
-                          (if (eq action 'metadata)
-                              '(metadata (display-sort-function . identity))
-                            (complete-with-action action choices string predicate)))
-                        nil t)
-                       choices)))))
+     (list (if current-prefix-arg
+               (cdar choices)
+             (cdr (assoc (pi-list--read choices) choices))))))
   (pi-list--resume kept))
 
 (provide 'pi-list)

@@ -321,10 +321,12 @@ Point goes along where it was at the end, and stays elsewhere."
       (erase-buffer))
     buffer))
 
-(defun pi-render--cut (text lines columns tail)
-  "TEXT up to LINES lines, the last ones if TAIL, each up to COLUMNS characters."
+(defun pi-render--cut (text lines columns tail &optional more)
+  "TEXT up to LINES lines, the last ones if TAIL, each up to COLUMNS characters.
+MORE is text that follows TEXT."
   (with-current-buffer (pi-render--work)
     (insert text)
+    (when more (insert more))
     (if tail
         (progn
           (when (and (bolp) (not (bobp))) (forward-char -1))
@@ -403,9 +405,8 @@ NOTE is (WHERE . LINE) beside it, a button."
                         (pi-render-view-calls pi-render--view))))
     (when block
       (setf (pi-render-block-tail block)
-            (pi-render--cut (concat (pi-render-block-tail block)
-                                    (plist-get event :delta))
-                            pi-output-lines pi-output-columns t))
+            (pi-render--cut (pi-render-block-tail block) pi-output-lines
+                            pi-output-columns t (plist-get event :delta)))
       (pi-render--body block (pi-render-block-tail block)))))
 
 (defun pi-render--lines (text)

@@ -318,6 +318,25 @@
             (with-current-buffer (format "*pi-earlier: %s*" (pi-session-name session))
               (should (string-search "> first words" (buffer-string))))))))))
 
+(ert-deftest pi-transcript-tests-resume-newest ()
+  "The conversation that was used last goes on without a question."
+  (pi-tests--in-directory dir
+    (let ((pi-model (pi-tests--turns dir (list (list :text "Hello.")))))
+      (dolist (text '("older" "newer"))
+        (let* ((session (pi-prompt text))
+               (file (pi-session-info session 'session-path)))
+          (pi-tests--ended)
+          (setq pi-tests--events nil)
+          (kill-buffer (pi-session-buffer session))
+          (when (equal text "older")
+            (set-file-times file (time-subtract nil 60)))))
+      (save-window-excursion
+        (let ((current-prefix-arg '(4)))
+          (call-interactively #'pi-resume))
+        (let ((session pi-session--current))
+          (pi-tests--wait (lambda ()
+                            (string-search "> newer" (pi-tests--text session)))))))))
+
 (ert-deftest pi-transcript-tests-header ()
   "The header line tells the state in words, the mode line that something is asked."
   (pi-transcript-tests--with
