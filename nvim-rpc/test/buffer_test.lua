@@ -249,6 +249,23 @@ function tests.follows_disk()
   equal(disk(), 'ONE\nnew\nnewer\ntwo\nthree\nfour\n')
 end
 
+-- Also where Neovim itself would forget all of undo.
+function tests.follows_disk_with_undo()
+  local text = ('line\n'):rep(200)
+  vim.o.undoreload = 100
+  visit(text)
+  api.nvim_buf_set_lines(0, 0, 1, true, { 'mine' })
+  vim.cmd('silent write')
+  write('mine\n' .. text)
+  equal(disk_side.check(0), 'same')
+  equal({ #lines(), vim.o.undoreload }, { 201, 100 })
+  vim.o.undoreload = 10000
+  vim.cmd('silent undo')
+  equal({ #lines(), lines()[1] }, { 200, 'mine' })
+  vim.cmd('silent undo')
+  equal(lines()[1], 'line')
+end
+
 -- Whatever its encoding and line ends.
 function tests.follows_disk_in_its_encoding()
   local cases = {

@@ -294,6 +294,17 @@ function tests.not_open()
   equal(pending(), { { 6, 1, 0 }, { 11, 0, 1 } })
 end
 
+-- Of a file with CRLF.
+function tests.not_open_with_crlf()
+  review.forget()
+  suite.write(path, 'one\r\nTWO\r\nthree\r\n')
+  local patch = '--- a\n+++ b\n@@ -1,3 +1,3 @@\n one\r\n-two\r\n+TWO\r\n three\r\n'
+  review.changed_on_disk(path, patch, 'edit')
+  vim.cmd('enew')
+  vim.cmd('Pi reject!')
+  equal(suite.read(path), 'one\r\ntwo\r\nthree\r\n')
+end
+
 -- Closed without saving and opened again: what is still in the file is found by its text.
 function tests.opened_again()
   visit(numbers(12))

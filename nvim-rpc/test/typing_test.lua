@@ -158,4 +158,32 @@ function tests.windows()
   end)
 end
 
+-- A file that is open in another Neovim, too, is opened to take a change back.
+function tests.swap_files()
+  suite.write(path, 'one\ntwo\n')
+  local swap = 'set swapfile updatecount=200 directory=' .. suite.dir
+  local other = editor.start()
+  other:command(swap .. ' | edit ' .. path .. ' | preserve')
+  check(#vim.fn.glob(suite.dir .. '/*.sw*', true, true) > 0, 'there is no swap file')
+  local child = editor.start({ ui = true })
+  child:command(swap)
+  child:lua(
+    [[
+      local path, patch = ...
+      require('pi.review').changed_on_disk(path, patch, 'edit')
+      vim.schedule(function()
+        vim.cmd('Pi reject!')
+      end)
+    ]],
+    path,
+    '--- a\n+++ b\n@@ -1,2 +1,2 @@\n one\n-2\n+two\n'
+  )
+  suite.wait(function()
+    check(not child:mode().blocking, 'it asks something')
+    return suite.read(path) == 'one\n2\n'
+  end, 'the file')
+  child:stop()
+  other:stop()
+end
+
 suite.run()

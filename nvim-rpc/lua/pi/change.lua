@@ -36,6 +36,11 @@ function M.text(buf)
   return vim.bo[buf].endofline and text .. '\n' or text
 end
 
+--- The state of undo that a buffer is in.
+function M.state(buf)
+  return api.nvim_buf_call(buf, vim.fn.changenr)
+end
+
 -- Text in another encoding, or nil. (Neovim 0.7 converts no NULs.)
 function M.convert(text, from, to)
   if vim.iconv then

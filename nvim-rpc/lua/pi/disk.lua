@@ -136,7 +136,11 @@ local function compare(buf, merged)
     -- With 'autoread' the event is not fired for a clean buffer.
     local own = vim.fn.eval('&l:autoread') -- neither 0 nor 1 when it is not set here
     vim.cmd('setlocal noautoread')
+    -- Of a long file reading it again would throw away all of undo.
+    local undo_lines = vim.o.undoreload
+    vim.o.undoreload = -1
     pcall(vim.cmd, 'silent checktime ' .. buf)
+    vim.o.undoreload = undo_lines
     local names = { [0] = 'noautoread', [1] = 'autoread' }
     vim.cmd('setlocal ' .. (names[own] or 'autoread<'))
   end)
@@ -147,8 +151,9 @@ end
 -- Reading a file again is a step of undo, and one that does nothing where the text was the
 -- same before: it is taken out of the user's way. (An empty buffer would not be one of an
 -- empty file any more.)
-local function drop_reload(buf, before)
-  if not change.is_empty(buf) and vim.deep_equal(before, change.lines(buf)) then
+local function drop_reload(buf, before, state)
+  local has_step = change.state(buf) ~= state
+  if has_step and not change.is_empty(buf) and vim.deep_equal(before, change.lines(buf)) then
     change.run(buf, function()
       vim.cmd('silent undo')
     end)
@@ -158,20 +163,20 @@ end
 
 -- The user took back what was in conflict, so the file may be read.
 local function read_again(buf)
-  local before = change.lines(buf)
+  local before, state = change.lines(buf), change.state(buf)
   change.run(buf, function()
     vim.cmd('silent edit')
   end)
-  drop_reload(buf, before)
+  drop_reload(buf, before, state)
 end
 
 local function follow_disk(buf, old_state)
   local clean = not vim.bo[buf].modified
   local merged = clean and merge(buf)
-  local before = clean and change.lines(buf)
+  local before, step = clean and change.lines(buf), change.state(buf)
   local state, reloaded = compare(buf, merged)
   if reloaded and clean then
-    drop_reload(buf, before)
+    drop_reload(buf, before, step)
   elseif clean and old_state == 'conflict' and state == 'same' then
     read_again(buf)
   end

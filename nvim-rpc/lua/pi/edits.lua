@@ -309,7 +309,7 @@ local function undo()
   elseif not last.buf or not api.nvim_buf_is_loaded(last.buf) then
     error(('%s is not open: see :Pi diff %s'):format(short(last.path), short(last.path)), 0)
   end
-  if api.nvim_buf_call(last.buf, vim.fn.changenr) ~= last.seq then
+  if change.state(last.buf) ~= last.seq then
     error(('%s was changed since; use :Pi reject, or u in it'):format(short(last.path)), 0)
   end
   table.remove(review.history)

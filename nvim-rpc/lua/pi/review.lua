@@ -98,20 +98,15 @@ local function in_order(file)
   end)
 end
 
--- The state of undo that a buffer is in.
-local function state_of(buf)
-  return api.nvim_buf_call(buf, vim.fn.changenr)
-end
-
 -- By undo and redo the text comes back to where the agent left it, and then so do the hunks.
 local function remember(file)
-  file.states[state_of(file.buf)] = vim.tbl_map(function(h)
+  file.states[change.state(file.buf)] = vim.tbl_map(function(h)
     return { h, h.row, h.count, h.undone or false }
   end, file.hunks)
 end
 
 local function recall(file, lines)
-  local list = file.states[state_of(file.buf)]
+  local list = file.states[change.state(file.buf)]
   for _, entry in ipairs(list or {}) do
     local h, row, _, undone = unpack(entry)
     if not undone and not hunks.stands(lines, h, row) then
@@ -196,12 +191,24 @@ local function attach_hunk(buf, lines, h)
   return row ~= nil and row ~= false
 end
 
+-- The lines of a buffer of that format end without CR.
+local function without_cr(h)
+  for _, field in ipairs({ 'new', 'old', 'above', 'below' }) do
+    h[field] = vim.tbl_map(function(line)
+      return (line:gsub('\r$', ''))
+    end, h[field])
+  end
+end
+
 local function attach(file, buf)
   file.buf, file.tick, file.states = buf, nil, {}
   by_buf[buf] = file
   local lines = change.lines(buf)
   file.hunks = vim.tbl_filter(function(h)
     h.id = nil
+    if vim.bo[buf].fileformat == 'dos' then
+      without_cr(h)
+    end
     return attach_hunk(buf, lines, h)
   end, file.hunks)
 end
@@ -304,7 +311,7 @@ M.changed = guarded(function(buf, before, after, tool)
   file.hunks, file.tick = list, api.nvim_buf_get_changedtick(buf)
   in_order(file)
   remember(file)
-  table.insert(M.history, { buf = buf, path = file.path, seq = state_of(buf) })
+  table.insert(M.history, { buf = buf, path = file.path, seq = change.state(buf) })
   draw(file)
   bus.user('PiEditApplied', { buf = buf, file = file.path, hunks = #new, tick = file.tick })
 end)

@@ -35,7 +35,7 @@ local function kind_of(h)
 end
 
 local function mark(buf, row, options)
-  options.priority = options.priority or 20
+  options.priority = 8 -- below diagnostics, above what compares with git
   api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
 end
 
