@@ -64,6 +64,13 @@ local function named(pattern)
   return vim.tbl_keys(names)
 end
 
+function tests.options_have_types()
+  local source = suite.read(suite.plugin .. '/lua/pi/config.lua')
+  for name in pairs(require('pi.config').options) do
+    check(source:find('---@field ' .. name .. ' ', 1, true), name .. ' is not in pi.Options')
+  end
+end
+
 function tests.highlights()
   require('pi.highlight').setup()
   require('pi.signs')

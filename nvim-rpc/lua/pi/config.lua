@@ -35,6 +35,32 @@ end
 
 local text, flag, number = of_type('string'), of_type('boolean'), of_type('number')
 
+--- What vim.g.pi may hold; :help pi-options says what each means.
+---@class pi.Options
+---@field bin string|nil
+---@field address string|nil
+---@field agent_dir string|nil
+---@field session_dir string|nil
+---@field model string|nil
+---@field provider string|nil
+---@field thinking 'off'|'minimal'|'low'|'medium'|'high'|'xhigh'|nil
+---@field tools string|string[]|nil
+---@field system_prompt string|nil
+---@field append_system_prompt string[]|nil
+---@field no_context_files boolean|nil
+---@field no_session boolean|nil
+---@field permissions 'ask'|'yolo'|nil
+---@field review 'after'|'before'|nil
+---@field restrict string|nil
+---@field log string|nil
+---@field bash_save 'ask'|'always'|'never'|nil
+---@field signs 'bar'|'text'|nil
+---@field position 'right'|'bottom'|'tab'|'float'|'auto'|nil
+---@field width number|nil
+---@field height number|nil
+---@field input_height number|nil
+---@field open_on_ask boolean|nil
+
 -- Name -> { check, default }. What has no default is left to the agent.
 M.options = {
   bin = { text },

@@ -6,7 +6,7 @@ local M = {}
 M.data = nil
 
 --- Sets options, as vim.g.pi does. Need not be called.
----@param options table
+---@param options pi.Options
 function M.setup(options)
   vim.g.pi = vim.tbl_extend('force', vim.g.pi or {}, options or {})
 end
@@ -30,6 +30,8 @@ function M.statusline()
 end
 
 --- Calls fn(event, session) for each event of a type; '*' stands for all.
+---@param kind string
+---@param fn fun(event: table, session: pi.Session)
 ---@return fun() off ends it
 function M.on(kind, fn)
   return require('pi.bus').on(kind, fn)
