@@ -271,7 +271,8 @@ function tests.focus_during_a_command_asks_nothing()
   suite.write('clean.txt', 'one\n')
   agent.record({
     agent.call('bash', {
-      command = 'echo 2 | tee -a mine.txt >>clean.txt; touch go; until [ -e end ]; do sleep 0.02; done',
+      command = 'echo 2 | tee -a mine.txt >>clean.txt; touch go;'
+        .. ' until [ -e end ]; do sleep 0.02; done',
     }),
   }, { { text = 'Done.' } })
   agent.options({ open_on_ask = false })
