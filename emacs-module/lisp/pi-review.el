@@ -74,19 +74,13 @@
       (unless ended
         (insert "\\ No newline at end of file\n")))))
 
-(defun pi-review--lines-before (place limit)
-  "The text of some lines before PLACE, not before LIMIT."
+(defun pi-review--lines (place count limit)
+  "The text of COUNT lines from PLACE on, before it if negative, up to LIMIT."
   (save-excursion
     (goto-char place)
-    (forward-line (- pi-review--context))
-    (buffer-substring-no-properties (max (point) limit) place)))
-
-(defun pi-review--lines-after (place limit)
-  "The text of some lines after PLACE, not after LIMIT."
-  (save-excursion
-    (goto-char place)
-    (forward-line pi-review--context)
-    (buffer-substring-no-properties place (min (point) limit))))
+    (forward-line count)
+    (buffer-substring-no-properties
+     place (if (> count 0) (min (point) limit) (max (point) limit)))))
 
 (defun pi-review--surroundings (hunks)
   "The lines around HUNKS of the current, widened buffer.
@@ -100,9 +94,9 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
                     (push (list hunk nil "" "") result)
                   (push (list hunk
                               (line-number-at-pos (car place))
-                              (pi-review--lines-before (car place) limit)
-                              (pi-review--lines-after
-                               (cdr place)
+                              (pi-review--lines (car place) (- pi-review--context) limit)
+                              (pi-review--lines
+                               (cdr place) pi-review--context
                                (or (car (seq-find #'identity others)) (point-max))))
                         result)
                   (setq limit (cdr place))))
@@ -474,13 +468,20 @@ Unless REJECTED, those that make them again."
 (defun pi-review-ediff ()
   "Compare the file at point with what it was, with Ediff."
   (interactive)
-  (let ((file (pi-review--file)))
+  (let ((file (pi-review--file))
+        (windows (current-window-configuration)))
     (with-current-buffer (find-file-noselect (pi-edits-file-path file))
-      (save-restriction
-        (widen)
-        (pi-marks-place file)
-        (pi-marks-sync file)
-        (ediff-buffers (pi-review--before file) (current-buffer))))))
+      (widen)
+      (pi-marks-place file)
+      (pi-marks-sync file)
+      (let ((before (pi-review--before file)))
+        (ediff-buffers before (current-buffer)
+                       (list (lambda ()
+                               (add-hook 'ediff-quit-hook
+                                         (lambda ()
+                                           (kill-buffer before)
+                                           (set-window-configuration windows))
+                                         t t))))))))
 
 (defun pi-review-smerge ()
   "Make a conflict of the hunk at point in its file, to be solved by parts."
@@ -498,12 +499,12 @@ Unless REJECTED, those that make them again."
     (widen)
     (pi-marks-place file)
     (pi-marks-sync file)
-    (pcase-let ((`((,begin ,end ,_)) (pi-review--ranges (list hunk) t)))
-      (pi-buffer-change
-       (list (list begin end
-                   (concat "<<<<<<< before\n" (funcall line (pi-edits-hunk-old hunk))
-                           "=======\n" (funcall line (pi-edits-hunk-new hunk))
-                           ">>>>>>> pi\n"))))
+    (pcase-let ((`((,begin ,end ,_)) (pi-review--ranges (list hunk) t))
+                (text (concat "<<<<<<< before\n" (funcall line (pi-edits-hunk-old hunk))
+                              "=======\n" (funcall line (pi-edits-hunk-new hunk))
+                              ">>>>>>> pi\n")))
+      (pi-buffer-change (list (list begin end text)))
+      (pi-marks--cover hunk begin (+ begin (length text)))
       (goto-char begin))
     (smerge-start-session)))
 

@@ -249,6 +249,8 @@ After another prompt the model says \"I see.\" if it was told `expect'."
       (should (string-search "<<<<<<< before\nline 3\n=======\nLINE 3\nLINE 3b\n>>>>>>> pi\n"
                              (buffer-string)))
       (should (buffer-modified-p))
+      (should (memq (point) (mapcar #'overlay-start
+                                    (overlays-in (point-min) (point-max)))))
       (smerge-keep-upper))
     (with-current-buffer (get-buffer (format "*pi-changes: %s*" (pi-session-name session)))
       (pi-review-refresh)
