@@ -138,7 +138,7 @@ OUTCOME says why, \"withdrawn\" if nil."
       (goto-char end)
       (set-marker end nil))
     (when (>= more 2)
-      (pi-render-insert block (format "\n  … %d more lines" more) 'pi-meta))))
+      (pi-render-insert block (format "\n  %s %d more lines" (pi-render-dots) more) 'pi-meta))))
 
 (defun pi-question--draw-answer (block question answer)
   "Insert a button of BLOCK that gives ANSWER to QUESTION."

@@ -305,12 +305,20 @@ Point goes along where it was at the end, and stays elsewhere."
     (puthash (pi-render-block-id block) block (pi-render-view-calls pi-render--view))
     block))
 
+(defvar-local pi-render--dots nil
+  "An ellipsis, found out once for each transcript.")
+
+(defun pi-render-dots ()
+  "An ellipsis, as this terminal can show it."
+  (or pi-render--dots
+      (setq pi-render--dots (if (or noninteractive (char-displayable-p ?…)) "…" "..."))))
+
 (defun pi-render--one-line (text)
   "The first line of TEXT, not too long, and whether there is more."
   (let* ((end (or (string-search "\n" text) (length text)))
          (line (substring text 0 (min end 300))))
     (if (< (length line) (length text))
-        (concat line " …")
+        (concat line " " (pi-render-dots))
       line)))
 
 (defun pi-render--work ()
@@ -354,7 +362,7 @@ MORE is text that follows TEXT."
     (goto-char (min (+ begin columns) (line-end-position)))
     (when (< (point) (line-end-position))
       (delete-region (point) (line-end-position))
-      (insert "…"))))
+      (insert (pi-render-dots)))))
 
 (defun pi-render--body (block text &optional note)
   "Make TEXT the body of BLOCK.
@@ -423,8 +431,10 @@ NOTE is (WHERE . LINE) beside it, a button."
     (pi-render--body block (pi-render--cut text lines pi-output-columns tail)
                      (and (> more 1)
                           (if tail
-                              (cons 'before (format "… %d earlier lines" more))
-                            (cons 'after (format "… %d more lines" more)))))))
+                              (cons 'before (format "%s %d earlier lines"
+                                                    (pi-render-dots) more))
+                            (cons 'after (format "%s %d more lines"
+                                                 (pi-render-dots) more)))))))
 
 (defun pi-render--diff (block diff)
   "Make DIFF, lines with numbers, the body of BLOCK."
@@ -500,7 +510,7 @@ What the user reads stays as long as possible."
                 (> (buffer-size) (* 2 pi-transcript-max-bytes)))
         (delete-region (point-min) end)
         (goto-char (point-min))
-        (insert-text-button "earlier turns…" 'face 'pi-meta 'follow-link t
+        (insert-text-button (concat "earlier turns" (pi-render-dots)) 'face 'pi-meta 'follow-link t
                             'action (lambda (_)
                                       (call-interactively #'pi-earlier-turns))
                             'help-echo "The whole conversation in a buffer of its own")
