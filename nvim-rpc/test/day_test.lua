@@ -124,6 +124,37 @@ function tests.a_prompt_may_be_sent_in_any_mode()
   stop()
 end
 
+-- The last line of the screen.
+local function bottom()
+  return lua([[
+    local cells = {}
+    for column = 1, vim.o.columns do
+      cells[column] = vim.fn.screenstring(vim.o.lines, column)
+    end
+    return table.concat(cells)
+  ]])
+end
+
+function tests.a_question_does_not_write_over_a_command_that_is_typed()
+  agent.record(
+    { agent.call('bash', { command = 'sleep 0.2; touch never' }) },
+    { { text = 'One.' } }
+  )
+  agent.options({ permissions = 'ask' })
+  start()
+  request('nvim_input', ':Pi do it<CR>')
+  request('nvim_input', ':echo 123')
+  await('?1 bash')
+  await_true("require('pi').statusline():find('?1', 1, true) ~= nil", 'the question in the status')
+  await_true("vim.fn.getcmdline() == 'echo 123'", 'the command')
+  check(bottom():find('^:echo 123 '), bottom())
+  request('nvim_input', '<C-u><BS>')
+  suite.wait(function()
+    return bottom():find('?1 (:Pi allow', 1, true)
+  end, 'the message')
+  stop()
+end
+
 function tests.the_command_line_window_is_left_alone()
   agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
   start()

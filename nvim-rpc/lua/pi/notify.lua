@@ -1,6 +1,8 @@
 -- A word to the user that never needs a key: one short line, and of several in a moment
 -- only the worst, or the last of these. Whoever replaced vim.notify gets them all and whole.
 
+local BUSY_MS = 100
+
 local waiting
 
 -- Whether it is Neovim's own, whenever this is loaded.
@@ -19,12 +21,21 @@ end
 
 local highlights = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR] = 'ErrorMsg' }
 
+-- What is typed in the command line is not written over.
+local function is_busy()
+  local mode = vim.api.nvim_get_mode()
+  return mode.blocking or mode.mode:find('^[cr]') ~= nil
+end
+
 local function show()
-  local text, level = unpack(waiting)
-  waiting = nil
   if vim.v.exiting ~= vim.NIL then
     return
+  elseif is_busy() then
+    vim.defer_fn(show, BUSY_MS)
+    return
   end
+  local text, level = unpack(waiting)
+  waiting = nil
   vim.cmd('redraw')
   vim.api.nvim_echo({ { cut(text), highlights[level] } }, true, {})
 end

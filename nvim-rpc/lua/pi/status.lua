@@ -79,14 +79,20 @@ function M.place()
   return session and vim.fn.fnamemodify(session.cwd, ':~') or ''
 end
 
+local redraw_due = false
+
 local function refresh()
-  local changed = false
   for _, session in ipairs(require('pi.session').all()) do
-    changed = update(session) or changed
+    redraw_due = update(session) or redraw_due
   end
   local current = M.statusline()
-  if changed or vim.g.pi_status ~= current then
+  if vim.g.pi_status ~= current then
     vim.g.pi_status = current
+    redraw_due = true
+  end
+  -- In the command line there may be a menu in the place of the status line.
+  if redraw_due and not vim.api.nvim_get_mode().mode:find('^c') then
+    redraw_due = false
     vim.cmd('redrawstatus!')
   end
 end
@@ -121,13 +127,13 @@ local function tick()
     calls = require('pi.toolcall').tick()
     check_connections()
   end
-  if not (running or dirty or calls) then
+  refresh()
+  if not (running or dirty or calls or redraw_due) then
     timer:stop()
     timer:close()
     timer = nil
   end
   dirty = false
-  refresh()
 end
 
 --- Starts the clock unless it runs.
