@@ -68,7 +68,7 @@ clean:
 	@rm -rf build
 
 help:
-	@echo "make           build pi into build/release"
+	@echo "make           build pi into build/release, and grammars where npm is"
 	@echo "make demo      build it and show it at work"
 	@echo "make nvim      build only what Neovim needs"
 	@echo "make demo-nvim show it at work in Neovim"
