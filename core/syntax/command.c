@@ -411,10 +411,15 @@ bool command_visit_expansions(struct command_parser *p, TSNode node,
 
 // ---- the whole
 
+// Bytes that bash and the grammar take differently. Bash joins lines before it looks at
+// them, so that "$" and "(" on two lines may meet; behind a blank nothing can.
 static bool has_odd_bytes(struct sv text)
 {
     for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] == '\0' || text.p[i] == '\r') {
+        char before = i > 0 ? text.p[i - 1] : ' ';
+        bool joins = text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1] == '\n';
+        if (text.p[i] == '\0' || text.p[i] == '\r' ||
+            (joins && before != ' ' && before != '\t')) {
             return true;
         }
     }

@@ -51,15 +51,23 @@ struct protection {
     size_t heredoc_end;   // of a body that is taken as it is
 };
 
+// A comment begins a word, which no blank with a backslash does, and ends with its line,
+// but between backticks also with them.
+static bool is_comment(struct sv text, size_t start, size_t end)
+{
+    bool begins = start == 0 || command_is_meta(text.p[start - 1]);
+    bool escaped = start > 1 && text.p[start - 2] == '\\';
+    bool ends = end == text.n || text.p[end] == '\n';
+    return begins && !escaped && ends && !memchr(text.p + start, '`', end - start);
+}
+
 static bool check_leaf(struct command_parser *p, TSNode node, struct sv leaf,
                        const struct protection *by)
 {
     size_t start = ts_node_start_byte(node);
     bool in_expansion = start < by->expansion_end;
     if (parse_is(node, "comment")) {
-        size_t end = ts_node_end_byte(node);
-        return (start == 0 || command_is_meta(p->text.p[start - 1])) &&
-               (end == p->text.n || p->text.p[end] == '\n');
+        return is_comment(p->text, start, ts_node_end_byte(node));
     }
     if (is_sign(leaf) || start < by->heredoc_end) {
         return true;
@@ -123,20 +131,31 @@ static bool check_heredoc(struct command_parser *p, TSNode redirect, bool *quote
             return found >= at && found <= at + skip &&
                    ts_node_end_byte(end) == at + line.n;
         }
+        // A line that is joined with the next one does not end where it seems to.
+        if (!*quoted && sv_ends(line, sv_of("\\"))) {
+            return false;
+        }
         at += line.n + 1;
     }
     return false;
 }
 
-// A second one on the same line, or a line that goes on: where does the body start?
+// The body begins behind the line, unless something else goes on behind it first: another
+// here-document, quotes, brackets.
 static bool is_simple_heredoc(struct command_parser *p, TSNode redirect)
 {
-    size_t start = ts_node_start_byte(redirect);
-    struct sv rest = line_at(p->text, start + 2);
-    return !(rest.n > 0 && memmem(rest.p, rest.n, "<<", 2)) &&
-           !sv_ends(rest, sv_of("\\")) && !(rest.n > 0 && memchr(rest.p, '#', rest.n)) &&
-           !(rest.n > 0 && memmem(rest.p, rest.n, "$(", 2)) &&
-           !(rest.n > 0 && memchr(rest.p, '`', rest.n));
+    struct sv rest = line_at(p->text, ts_node_start_byte(redirect) + 2);
+    bool delimiter = true; // which may be quoted
+    for (size_t i = 0; i < rest.n; i++) {
+        char c = rest.p[i];
+        delimiter = delimiter && (i == 0 || !command_is_meta(c));
+        bool quote = c == '\'' || c == '"';
+        if ((quote && !delimiter) || strchr("\\`#({", c) ||
+            (c == '<' && i + 1 < rest.n && rest.p[i + 1] == '<')) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool command_is_arithmetic(struct sv text)

@@ -274,24 +274,26 @@ static void drop_word(struct command_simple *c)
     memmove(c->words, c->words + 1, c->words_len * sizeof *c->words);
 }
 
-// The first word must be one that bash takes for the name of a command, too.
 bool command_check_name(struct command_parser *p, size_t command)
 {
+    // "time" takes these and is no command itself.
+    static const char *const options[] = {"-p", "--"};
     struct command_simple *c = &p->out->commands[command];
-    bool timed = false;
-    while (c->words_len > 0) {
-        struct sv written = as_written(p, &c->words[0]);
-        if (sv_eqs(written, "time") || (timed && sv_eqs(written, "-p"))) {
-            timed = true;
-            drop_word(c);
-            continue;
+    while (c->words_len > 0 && sv_eqs(as_written(p, &c->words[0]), "time")) {
+        drop_word(c);
+        for (size_t i = 0; i < sizeof options / sizeof *options && c->words_len > 0;
+             i++) {
+            if (sv_eqs(as_written(p, &c->words[0]), options[i])) {
+                drop_word(c);
+            }
         }
-        if (command_is_reserved(written) || value_offset(written) > 0) {
-            return command_fail(p, c->words[0].start);
-        }
-        break;
     }
-    return true;
+    if (c->words_len == 0) {
+        return true;
+    }
+    struct sv written = as_written(p, &c->words[0]);
+    bool plain = !command_is_reserved(written) && value_offset(written) == 0;
+    return plain || command_fail(p, c->words[0].start);
 }
 
 // Between the parts of a simple command no line may end.

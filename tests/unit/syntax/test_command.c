@@ -110,7 +110,7 @@ static void test_words(void **state)
     check(*state, "r'm' \"-r\"f 'a b' c\\ d", "0.0: <rm> <-rf> <a b> <c d>\n");
     check(*state, "echo \"a\\\"\\$\\\\\\n\" '\\' $'\\t\\x41\\101\\'' ''",
           "0.0: <echo> <a\"$\\\\n> <\\> <\tAA'> <>\n");
-    check(*state, "a \\\n c \"d\\\ne\"", "0.0: <a> <c> <de>\n");
+    check(*state, "a \\\n c \"d \\\ne\"", "0.0: <a> <c> <d e>\n");
     check(*state, "echo $ a$ \"$\" a=b a#b {} %x",
           "0.0: <echo> <$> <a$> <$> <a=b> <a#b> <{}> <%x>\n");
     check(*state, "echo $x \"a${b}c\" $((1+2)) *.c a? [x] ~ ~/x a~ x=~ {a,b} {1..3}",
@@ -129,6 +129,8 @@ static void test_structure(void **state)
     check(*state, "( a; b ) && { c; }",
           "/sub 1.0: <a>\n/sub 2.0: <b>\n/group 4.0: <c>\n");
     check(*state, "time -p make", "0.0: <make>\n");
+    check(*state, "time -- make", "0.0: <make>\n");
+    check(*state, "a\\ #b; c", "0.0: <a #b>\n1.0: <c>\n");
     check(*state, "f() { rm x; }; f", "/function/group 1.0: <rm> <x>\n2.0: <f>\n");
 }
 
@@ -205,6 +207,14 @@ static void test_refused(void **state)
         "a\rb",
         "coproc a",
         // Where grammar and bash would differ.
+        "\"$\\\n(rm)\"",
+        "`a # b`; rm x\n`",
+        "a\\ #b\\\n",
+        "time ! a",
+        "time -p A=1 b",
+        "cat <<E; a \"b\nE\nc\"",
+        "cat <<E\na\\\nE\nE\n",
+        "{a; rm x; }",
         "cmd \\ x\v",
         "a\\\nb",
         "a <> b",
