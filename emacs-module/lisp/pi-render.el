@@ -94,6 +94,7 @@ The conversation itself keeps everything."
   "What a buffer that shows a conversation knows of itself."
   open                                  ; the block that grows at the end, or nil
   start                                 ; marker: where its text begins
+  waiting                               ; (TEXT . FACE) of remarks to come behind it
   (calls (make-hash-table :test #'equal))) ; toolCallId -> block that runs
 
 (defvar-local pi-render--view nil
@@ -151,7 +152,11 @@ Point goes along where it was at the end, and stays elsewhere."
       (setf (pi-render-view-open view) nil)
       (let ((start (marker-position (pi-render-view-start view))))
         (set-marker (pi-render-view-start view) nil)
-        (pi-render--closed block start (point-max))))))
+        (pi-render--closed block start (point-max)))
+      (let ((waiting (nreverse (pi-render-view-waiting view))))
+        (setf (pi-render-view-waiting view) nil)
+        (pcase-dolist (`(,text . ,face) waiting)
+          (pi-render-remark text face))))))
 
 (defun pi-render--closed (block start end)
   "Give BLOCK, whose text is from START to END, its last form."
@@ -180,8 +185,11 @@ Point goes along where it was at the end, and stays elsewhere."
   (apply #'pi-render-insert block text face properties))
 
 (defun pi-render-remark (text &optional face)
-  "Append TEXT, a remark about the conversation, in FACE."
-  (pi-render-append (pi-render-block-make :kind 'meta) text (or face 'pi-meta)))
+  "Append TEXT, a remark about the conversation, in FACE.
+It does not come between two pieces of what the model says."
+  (if (pi-render-view-open pi-render--view)
+      (push (cons text face) (pi-render-view-waiting pi-render--view))
+    (pi-render-append (pi-render-block-make :kind 'meta) text (or face 'pi-meta))))
 
 (defun pi-render-fold (begin end folded)
   "Hide the text from BEGIN to END if FOLDED is non-nil, else show it."

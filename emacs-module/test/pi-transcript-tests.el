@@ -61,6 +61,17 @@
     (search-forward "Hm.")
     (should (eq (get-text-property (1- (point)) 'invisible) 'pi-fold))))
 
+(ert-deftest pi-transcript-tests-remark ()
+  "A remark does not tear a sentence."
+  (pi-transcript-tests--with
+    (pi-transcript-tests--delta session "text_delta" "One ")
+    (pi-transcript-tests--tell session "notice" :level "warning" :message "By the way.")
+    (pi-transcript-tests--delta session "text_delta" "sentence.")
+    (pi-transcript-tests--delta session "text_end" nil)
+    (pi-transcript-tests--tell session "notice" :level "error" :message "More.")
+    (should (equal (buffer-substring-no-properties (point-min) (point-max))
+                   "One sentence.\n\nBy the way.\n\nMore."))))
+
 (ert-deftest pi-transcript-tests-previews ()
   "The head of what was read, the tail of what a command said, and how it ended."
   (pi-transcript-tests--with
