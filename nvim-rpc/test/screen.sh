@@ -19,12 +19,12 @@ normal() {
     sed -E -e "s|$TMPDIR|DIR|g" -e 's/, [0-9]+ s\b//g' -e 's/[0-9]+ seconds? ago/TIME/' \
         -e 's|pi://[^ []+|pi://SESSION|g' -e 's/ +$//'
 }
-# see TEXT: waits until it is on the screen, and the screen is at rest.
+# see TEXT [NOT]: waits until it is on the screen, NOT is not, and the screen is at rest.
 see() {
     local last= now tries=400
     while ((tries-- > 0)); do
         now=$(shown)
-        [[ $now == *"$1"* && $now == "$last" ]] && return
+        [[ $now == *"$1"* && $now == "$last" && ($# -eq 1 || $now != *"$2"*) ]] && return
         last=$now
         sleep 0.05
     done
@@ -79,21 +79,21 @@ cd ..
 
 see 'import sys'
 keys ggO '# typed and not saved' Escape
-see '# typed and not saved'
+see '# typed and not saved' '-- INSERT --'
 is typed
 
 keys ':Pi use f-strings' Enter
-see 'I left the rest alone.'
+see '· done'
 is edited
 
 keys u
-see 'print("Hello " + name)'
+see 'before #2'
 is undone
 grep -q typed project/greet.py && { echo "the buffer was saved" && failed=1; }
 
 # The change again, and a look at each half of it.
 keys C-r
-see '{name}'
+see 'after #2'
 keys gg ']c'
 see 'change 1 of 2'
 is first-hunk
