@@ -249,8 +249,10 @@ FILE is relative to DIRECTORY."
                        (= end (save-excursion (goto-char end) (line-beginning-position))))
                   (1- end)
                 end)))
-    (format "%s:L%d-L%d" (pi-context-buffer-name directory)
-            (line-number-at-pos begin t) (line-number-at-pos end t))))
+    (let ((first (line-number-at-pos begin t))
+          (last (line-number-at-pos end t)))
+      (format (if (= first last) "%s:L%d" "%s:L%d-L%d")
+              (pi-context-buffer-name directory) first last))))
 
 (defun pi-context-files (directory)
   "The files of the project in DIRECTORY, relative to it."

@@ -302,6 +302,12 @@ With a prefix argument read a REASON for the model."
     (when (pi-question-call question)
       (pi-question--end question "withdrawn"))))
 
+(defun pi-question--on-session-end (session)
+  "Withdraw all that SESSION asks."
+  (dolist (question (copy-sequence (pi-session-questions session)))
+    (pi-question--end question "withdrawn")))
+
+(add-hook 'pi-session-end-functions #'pi-question--on-session-end)
 (pi-session-on "permission_request" #'pi-question--on-request)
 (pi-session-on "permission_end" #'pi-question--on-end)
 (pi-session-on "tool_execution_end" #'pi-question--on-call-end)

@@ -283,8 +283,8 @@ being built, the text waits for that, and the value is nil."
    (let* ((directory (if (derived-mode-p 'pi-compose-mode) default-directory
                        (pi-session-directory-here)))
           (choices (pi--context-choices directory))
-          (choice (cdr (assoc (completing-read "Add: " choices nil t nil nil
-                                               (caar choices))
+          (choice (cdr (assoc (completing-read (format-prompt "Add" (caar choices))
+                                               choices nil t nil nil (caar choices))
                               choices))))
      (list (pcase choice
              ('file (completing-read "File: " (pi-context-files directory)))

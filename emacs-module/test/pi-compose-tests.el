@@ -173,6 +173,18 @@ one
           (should (eq (pi-session-origin session) (current-buffer)))
           (should (= (point) 14)))))))
 
+(ert-deftest pi-compose-tests-region-name ()
+  "A region that ends where a line begins does not have that line."
+  (with-temp-buffer
+    (rename-buffer "pi-lines" t)
+    (insert "one\ntwo\nthree\n")
+    (pcase-dolist (`(,begin ,end ,name) '((1 5 "buffer:pi-lines:L1")
+                                          (1 6 "buffer:pi-lines:L1-L2")
+                                          (6 8 "buffer:pi-lines:L2")))
+      (goto-char begin)
+      (set-mark end)
+      (should (equal (pi-context-region-name "/") name)))))
+
 (ert-deftest pi-compose-tests-context ()
   "Buffers, lines, diagnostics and what others add."
   (pi-compose-tests--in-compose dir

@@ -61,6 +61,15 @@
       (should (string-suffix-p "? x\n  [withdrawn]" (pi-tests--text session)))
       (should-not (pi-session-questions session)))))
 
+(ert-deftest pi-questions-tests-end ()
+  "No question outlives its session, and no mode line says so."
+  (pi-questions-tests--session session
+    (pi-question-add session :lines '("x") :function #'ignore)
+    (should pi-header--flag)
+    (kill-buffer (pi-session-buffer session))
+    (should-not pi-header--flag)
+    (should-not (pi-session-questions session))))
+
 (ert-deftest pi-questions-tests-abort ()
   "A question dies with its call."
   (pi-tests--in-directory dir

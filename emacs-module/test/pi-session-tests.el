@@ -90,6 +90,17 @@
       (should (string-search "no such tool" (pi-tests--text session)))
       (should (file-exists-p (expand-file-name "one" dir))))))
 
+(ert-deftest pi-session-tests-closed ()
+  "An agent that could not go on has ended for Emacs, too."
+  (pi-tests--in-directory dir
+    (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
+           (session (pi--session)))
+      (cl-letf (((symbol-function 'pi-module--drain) (lambda (&rest _) '(closed))))
+        (pi-session--drain session))
+      (should-not (pi-session-agent session))
+      (should-error (pi-session-send session "x") :type 'user-error)
+      (should-not (eq session (pi--session))))))
+
 (ert-deftest pi-session-tests-commands ()
   "What the module does for Lisp, and what it refuses."
   (pi-tests--in-directory dir
