@@ -18,7 +18,8 @@ enum {
  * Parses text; the tree belongs to the caller (ts_tree_delete). PI_LIMIT: too large, or
  * the budget is used up; PI_ABORTED: cancel, which may be NULL, is set; PI_UNSUPPORTED:
  * the library does not take the grammar. The library ends the process when there is no
- * memory left, which is why large texts are refused.
+ * memory left, which is why large texts are refused. In Emacs it may take its memory by
+ * Emacs' functions: they wrap malloc and are fit for threads as long as there is some.
  */
 enum pi_status parse_text(TSTree **out, const TSLanguage *language, struct sv text,
                           const struct cancel *cancel, struct pi_error *err) NODISCARD;
