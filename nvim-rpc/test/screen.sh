@@ -1,11 +1,11 @@
 #!/bin/bash
 # A session of a user as it looks, on a real terminal (tmux): typing that is not saved, a
 # prompt, an edit of the agent in the same buffer, undo of just that, review hunk by hunk, and
-# the list of edits. Each screen is compared with tests/data/screens/NAME.txt.
-# UPDATE_SCREENS=1 writes these files anew; read the difference before you commit it.
+# the list of edits. Each screen is compared with tests/data/nvim/NAME.txt.
+# PI_UPDATE_SCREENS=1 writes these files anew; read the difference before you commit it.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-screens=$PI_TEST_DATA/screens
+screens=$PI_TEST_DATA/nvim
 failed=0
 command -v tmux >/dev/null || { echo "SKIPPED: there is no tmux" && exit 77; }
 cd "$TMPDIR"
@@ -36,7 +36,7 @@ keys() { tm send-keys -t pi "$@"; }
 # is NAME: the screen is the one of that name.
 is() {
     shown | normal >"$1.txt"
-    if [ -n "${UPDATE_SCREENS:-}" ]; then
+    if [ -n "${PI_UPDATE_SCREENS:-}" ]; then
         mkdir -p "$screens"
         cp "$1.txt" "$screens/$1.txt"
     elif ! diff -u "$screens/$1.txt" "$1.txt"; then
