@@ -27,6 +27,11 @@ function tests.a_text_without_mentions_stays()
   equal(expanded('mail me@example.com, or @nobody'), 'mail me@example.com, or @nobody')
 end
 
+function tests.what_is_not_there_is_left_out()
+  vim.cmd('enew')
+  equal(expanded('see @missing.txt:3-4 and @selection'), 'see @missing.txt:3-4 and @selection')
+end
+
 function tests.lines_of_an_open_file_come_from_its_buffer()
   edit('a.sh', 'one\ntwo\nthree\n')
   vim.bo.filetype = 'sh'
@@ -40,6 +45,11 @@ end
 function tests.lines_of_another_file_come_from_the_disk()
   suite.write('b.txt', 'one\n```\nthree\n')
   equal(expanded('@b.txt:2'), '@b.txt:2\n\nb.txt, lines 2 to 2:\n````\n```\n````')
+end
+
+function tests.what_stands_in_backticks_is_not_run()
+  expanded('@~/`touch${IFS}' .. vim.fn.getcwd() .. '/run`:1-2')
+  check(not vim.loop.fs_stat('run'), 'it was run')
 end
 
 function tests.an_unnamed_buffer_has_lines_too()

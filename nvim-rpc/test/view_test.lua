@@ -82,6 +82,41 @@ function tests.a_change_shows_its_lines_and_leads_to_them()
   equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'a.txt', { 4, 1 } })
 end
 
+function tests.any_file_name_is_found_under_the_cursor()
+  for _, name in ipairs({ 'rösen.txt', 'a-b_c+d.txt', 'plain' }) do
+    suite.write(name, 'one\ntwo\n')
+  end
+  agent.record({ { text = 'See "rösen.txt:2", a-b_c+d.txt and `plain`.' } })
+  agent.ask('go')
+  for _, case in ipairs({
+    { 'rösen', 'rösen.txt', 2 },
+    { 'a-b', 'a-b_c+d.txt', 1 },
+    { 'plain', 'plain', 1 },
+  }) do
+    agent.go_to(case[1])
+    agent.press('gf')
+    equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0)[1] }, { case[2], case[3] })
+  end
+end
+
+-- The model could run commands without asking that way.
+function tests.no_command_in_the_name_of_a_file_is_run()
+  local path = '~/`touch${IFS}' .. vim.fn.getcwd() .. '/run`'
+  agent.record(
+    { agent.call('read', { path = path }), agent.call('write', { path = path, content = 'x' }) },
+    { { text = 'See ' .. path .. ':1' } }
+  )
+  vim.cmd('Pi follow on')
+  agent.ask('go')
+  for _, text in ipairs({ 'read ~', 'write ~', 'See ~' }) do
+    agent.go_to(text)
+    agent.press('gf')
+    agent.press('$gf')
+  end
+  vim.cmd('Pi follow off')
+  check(not vim.loop.fs_stat('run'), 'it was run')
+end
+
 function tests.a_new_file_shows_its_lines()
   local text = ('line\n'):rep(12)
   agent.record({ agent.call('write', { path = 'b.txt', content = text }) }, { { text = 'Done.' } })

@@ -69,7 +69,8 @@ end
 
 -- Of @file:1-9: from the buffer when the file is open, else from the disk.
 local function file_section(path, from, to, cwd)
-  local full = path:find('^[/~]') and vim.fn.expand(path) or cwd .. '/' .. path
+  -- Not expand(): it would run what stands in backticks.
+  local full = path:find('^[/~]') and vim.fn.fnamemodify(path, ':p') or cwd .. '/' .. path
   local number = path:match('^%[buffer (%d+)%]$')
   local buf = tonumber(number) or require('pi.buffer').find(vim.loop.fs_realpath(full) or full)
   if buf and api.nvim_buf_is_valid(buf) then
@@ -191,9 +192,11 @@ function M.expand(text, session, done)
     if name == 'diff' then
       wants_diff = true
     elseif sections[name] then
-      table.insert(parts, sections[name](buf, cwd))
+      local section = sections[name](buf, cwd)
+      parts[#parts + 1] = section
     elseif path then
-      table.insert(parts, file_section(path, tonumber(from), tonumber(to) or tonumber(from), cwd))
+      local section = file_section(path, tonumber(from), tonumber(to) or tonumber(from), cwd)
+      parts[#parts + 1] = section
     elseif vim.tbl_contains(listed, name) then
       table.insert(mentioned, '@' .. name)
     end

@@ -77,7 +77,7 @@ end
 local function absolute(path, cwd)
   path = path:gsub('^@', '')
   if path:find('^~') then
-    path = vim.fn.expand(path)
+    path = vim.fn.fnamemodify(path, ':p') -- not expand(), which runs what stands in backticks
   elseif not path:find('^/') then
     path = cwd .. '/' .. path
   end

@@ -78,7 +78,8 @@ local function named_file(cwd)
   local from = 1
   local before
   while true do
-    local first, last, word = line:find('([%w%._/~+@%%#-][%w%._/~+@%%#:-]*)', from)
+    local first, last, word =
+      line:find('([%w%._/~+@%%#\128-\255-][%w%._/~+@%%#:\128-\255-]*)', from)
     if not first then
       return before and unpack(before)
     end

@@ -304,7 +304,11 @@ end
 -- The last window that was used for files, else any.
 local function file_window()
   local function fits(win)
-    return win ~= 0 and not is_float(win) and vim.bo[api.nvim_win_get_buf(win)].buftype == ''
+    if win == 0 or is_float(win) or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
+      return false
+    end
+    local known, fixed = pcall(api.nvim_win_get_option, win, 'winfixbuf') -- since 0.10
+    return not (known and fixed)
   end
   local last = vim.fn.win_getid(vim.fn.winnr('#'))
   if fits(last) then
