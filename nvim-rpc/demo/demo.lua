@@ -22,7 +22,7 @@ end
 vim.fn.search('^5 V')
 vim.cmd('normal! zz')
 require('pi').on('agent_end', function()
-  tell('Done. u: take the change back   :Pi help: more   :qa!: end')
+  tell('Done. ]c: see the change   :Pi reject: take it back   :qa!: end')
 end)
 vim.schedule(function()
   require('pi').ask('./check fails. Find out why and mend it.')
