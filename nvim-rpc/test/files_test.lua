@@ -156,6 +156,22 @@ function tests.the_model_is_told_what_was_taken_back()
   agent.shows('Sorry.')
 end
 
+function tests.the_model_is_told_what_was_undone()
+  visit('f.txt', 'one\nmiddle\ntwo\n')
+  local words = 'The user undid a change that you made in f.txt (line 3).'
+  agent.record(
+    { edit('f.txt', 'one', '1') },
+    { edit('f.txt', 'two', '2') },
+    { { text = 'Done.' } },
+    { expect = words, blocks = { { text = 'I see.' } } }
+  )
+  agent.session():begin()
+  agent.ask('x')
+  vim.cmd('silent undo')
+  agent.ask('y')
+  agent.shows('I see.')
+end
+
 -- A file that the agent made is a change, too; taken back, it is gone.
 function tests.new_files_can_be_taken_back()
   vim.cmd('enew')

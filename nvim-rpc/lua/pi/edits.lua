@@ -1,6 +1,7 @@
 -- The commands for what the agent changed: go there, look at it, accept it, take it back.
 
 local api = vim.api
+local bus = require('pi.bus')
 local command = require('pi.command')
 local change = require('pi.change')
 local notify = require('pi.notify')
@@ -177,6 +178,21 @@ local function reject(c)
   view.refresh()
   notify(('took back %s, %s'):format(count_of(n, 'change'), left_over()))
 end
+
+-- What the user undid by himself since the model was asked last.
+local function tell_of_undone(session)
+  for _, file in ipairs(review.undone()) do
+    if session.connection and session_of(file.path) == session then
+      local words = 'The user undid a change that you made in %s (line %d).'
+      session:notify('add_note', { text = words:format(short(file.path), file.hunk.row + 1) })
+      file.hunk.told = true
+    end
+  end
+end
+
+bus.on('before_prompt', function(_, session)
+  tell_of_undone(session)
+end)
 
 -- The files that wait, from the one after `path` on.
 local function other_files(path, direction)

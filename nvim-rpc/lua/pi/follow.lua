@@ -9,7 +9,6 @@ local M = {}
 local LINES = 5000 -- of a file that is not open
 local BYTES = 1024 * 1024
 
-local namespace = api.nvim_create_namespace('pi-follow')
 local window -- the marked one
 local scratch -- shows files that are not open
 
@@ -56,8 +55,6 @@ local function put(buf, line)
   api.nvim_win_call(window, function()
     vim.fn.winrestview({ lnum = row, col = 0, topline = math.max(row - 5, 1) })
   end)
-  api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, { line_hl_group = 'CursorLine' })
 end
 
 --- Shows a place, unless the user is in the window.
@@ -97,14 +94,9 @@ bus.on('file_changed', function(event)
 end)
 
 local function turn_off()
-  if scratch and api.nvim_buf_is_valid(scratch) then
-    api.nvim_buf_clear_namespace(scratch, namespace, 0, -1)
-  end
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  end
   if is_on() then
     vim.w[window].pi_follow = nil
+    require('pi.window').set_local(window, { 'cursorline<' })
   end
   window = nil
 end
@@ -115,6 +107,7 @@ function M.mark(win)
   window = win
   if win then
     vim.w[win].pi_follow = true
+    require('pi.window').set_local(win, { 'cursorline' })
   end
 end
 

@@ -20,9 +20,11 @@ local by_buf = {} -- buffer -> file
 ---@field buf number|nil
 ---@field hunks pi.Hunk[] those that wait, in the order of the text
 ---@field accepted pi.Hunk[]
+---@field states table<number, table> state of undo -> the hunks in it
+---@field lost pi.Hunk[] undone, and not of the state that was come back to
 
 local function file_of_path(path)
-  files[path] = files[path] or { path = path, hunks = {}, accepted = {}, states = {} }
+  files[path] = files[path] or { path = path, hunks = {}, accepted = {}, states = {}, lost = {} }
   return files[path]
 end
 
@@ -117,13 +119,17 @@ local function recall(file, lines)
     return false
   end
   api.nvim_buf_clear_namespace(file.buf, anchors, 0, -1)
+  local before = vim.list_extend(file.hunks, file.lost)
   file.hunks = {}
   for _, entry in ipairs(list) do
     local h, row, count, undone = unpack(entry)
-    h.id, h.undone = nil, undone
+    h.id, h.undone, h.told = nil, undone, undone and h.told
     anchor(file.buf, h, row, count)
     table.insert(file.hunks, h)
   end
+  file.lost = vim.tbl_filter(function(h)
+    return not vim.tbl_contains(file.hunks, h)
+  end, before)
   return true
 end
 
@@ -201,7 +207,7 @@ local function without_cr(h)
 end
 
 local function attach(file, buf)
-  file.buf, file.tick, file.states = buf, nil, {}
+  file.buf, file.tick, file.states, file.lost = buf, nil, {}, {}
   by_buf[buf] = file
   local lines = change.lines(buf)
   file.hunks = vim.tbl_filter(function(h)
@@ -345,6 +351,20 @@ function M.files(all)
   return list
 end
 
+--- The hunks that were undone in their buffers and that nobody was told of: { path, hunk }.
+function M.undone()
+  local list = {}
+  for _, file in pairs(files) do
+    local pending = file.buf and M.pending(file) and file.hunks or {}
+    for _, h in ipairs(vim.list_extend(vim.list_slice(pending), file.lost)) do
+      if (h.undone or vim.tbl_contains(file.lost, h)) and not h.told then
+        table.insert(list, { path = file.path, hunk = h })
+      end
+    end
+  end
+  return list
+end
+
 local function remove(file, h)
   if file.buf and h.id then
     pcall(api.nvim_buf_del_extmark, file.buf, anchors, h.id)
@@ -360,7 +380,7 @@ function M.accept(file, list)
     remove(file, h)
     table.insert(file.accepted, h)
   end
-  file.states = {}
+  file.states, file.lost = {}, {}
   draw(file)
 end
 

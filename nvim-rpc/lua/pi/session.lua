@@ -274,6 +274,7 @@ end
 
 --- Sends a text of the user: delivery 'prompt', 'steer' or 'follow_up'.
 function Session:prompt(text, delivery)
+  self:emit({ type = 'before_prompt' })
   self:call('prompt', { text = text, delivery = delivery or 'follow_up' })
 end
 
