@@ -231,6 +231,63 @@
       (pi-marks-sync-all (pi-edits-of session))
       (should (equal (pi-edits-tests--hunks session file) '((5 "two\n" "2\n")))))))
 
+(defun pi-edits-tests--type-line (text)
+  "Insert the line TEXT where it stands in no hunk."
+  (let ((at (progn (goto-char (point-min))
+                   (forward-line (random (1+ (count-lines (point-min) (point-max)))))
+                   (point))))
+    (unless (seq-some (lambda (overlay)
+                        (if (= (overlay-start overlay) (overlay-end overlay))
+                            (= at (overlay-start overlay))
+                          (< (overlay-start overlay) at (overlay-end overlay))))
+                      (overlays-in (point-min) (point-max)))
+      (insert text)
+      (undo-boundary)
+      text)))
+
+(defun pi-edits-tests--edit-lines ()
+  "Let the agent replace some lines of the current buffer."
+  (let* ((lines (pi-edits--lines (buffer-substring-no-properties (point-min) (point-max))))
+         (at (random (1+ (length lines))))
+         (many (min (random 4) (- (length lines) at))))
+    (pi-edits-tests--edit
+     (list (string-bytes (apply #'concat (cl-subseq lines 0 at)))
+           (string-bytes (apply #'concat (cl-subseq lines at (+ at many))))
+           (apply #'concat (cl-loop repeat (random 4)
+                                    collect (format "x%d\n" (random 1000))))))))
+
+(ert-deftest pi-edits-tests-take-all-back ()
+  "Whatever was edited between, rejecting all leaves the user's lines in the old text."
+  (require 'pi-review)
+  (random "take back")
+  (dotimes (_ 15)
+    (pi-edits-tests--visiting file session
+        (mapconcat (lambda (i) (format "%d\n" i)) (number-sequence 1 12) "")
+      (let ((before (pi-edits--lines (buffer-string)))
+            (typed nil))
+        (dotimes (i 12)
+          (if (= 0 (random 3))
+              (let ((line (pi-edits-tests--type-line (format "u%d\n" i))))
+                (when line (push line typed)))
+            (pi-edits-tests--edit-lines)))
+        (let ((hunks nil)
+              (all (pi-edits-files (pi-edits-of session))))
+          (when all
+            (pi-marks-sync (car all))
+            (setq hunks (pi-edits-file-hunks (car all)))
+            (should-not (seq-some #'pi-edits-hunk-mixed hunks))
+            (let ((edited (buffer-string)))
+              (pi-review--swap (car all) hunks t)
+              (pi-edits-tests--undo)
+              (should (equal edited (buffer-string)))
+              (undo-redo 1)
+              (undo-boundary))))
+        (let ((after (pi-edits--lines (buffer-substring-no-properties
+                                       (point-min) (point-max)))))
+          (should (equal before (seq-remove (lambda (line) (string-prefix-p "u" line))
+                                            after)))
+          (should (seq-every-p (lambda (line) (member line after)) typed)))))))
+
 (ert-deftest pi-edits-tests-on-disk ()
   "What was changed without a buffer comes from the results, and nothing is visited."
   (let* ((directory (file-name-as-directory
