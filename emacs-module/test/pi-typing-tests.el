@@ -71,8 +71,11 @@
                             nil t)
                   (pi-prompt "go"))
     (pi-pty--wait "(hook)")
-    (process-send-string process "\C-g")
-    (pi-pty--wait "(agent_end)")
+    ;; As a user would, again and again.
+    (let ((quits (run-at-time 0.2 0.5 #'process-send-string process "\C-g")))
+      (unwind-protect
+          (pi-pty--wait "(agent_end)")
+        (cancel-timer quits)))
     (pi-pty--keys process "x" "xone\nTWO\n2\nthree\n")
     (should (equal (pi-tests--disk (expand-file-name "a.txt" dir)) "one\ntwo\nthree\n"))))
 
