@@ -158,14 +158,14 @@ end
 function M.run(buf, edit, after)
   local put_selection_back = keep_selection(buf)
   local ok, err = pcall(api.nvim_buf_call, buf, function()
-    vim.cmd('let &l:undolevels = &l:undolevels')
+    vim.cmd('noautocmd let &l:undolevels = &l:undolevels')
     local ok, err = pcall(keep_last_change, buf, function()
       keep_views(buf, edit)
       if after then
         after()
       end
     end)
-    vim.cmd('let &l:undolevels = &l:undolevels')
+    vim.cmd('noautocmd let &l:undolevels = &l:undolevels')
     if not ok then
       error(err, 0)
     end

@@ -156,7 +156,6 @@ end
 local function draw(file)
   if file.buf then
     signs.draw(file.buf, M.pending(file))
-    bus.emit({ type = 'review_changed', path = file.path }, require('pi.session').current() or {})
   end
 end
 
@@ -330,7 +329,6 @@ function M.changed_on_disk(path, patch, tool)
     table.insert(file.hunks, h)
   end
   table.insert(M.history, { path = path })
-  bus.emit({ type = 'review_changed', path = path }, require('pi.session').current() or {})
 end
 
 --- The file of a path or a buffer if the agent changed it.
