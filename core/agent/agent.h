@@ -95,7 +95,8 @@ struct pi_agent {
     struct wire_tuning tuning; // of the model
     struct message_queue steering, follow_up;
     struct message_queue start; // messages of the run that is to start
-    bool start_wanted, stop_wanted;
+    bool start_wanted;          // a message came, which a run may have taken meanwhile
+    bool continue_wanted, stop_wanted;
     struct policy policy;
     struct question *questions;
     unsigned next_question;

@@ -179,7 +179,7 @@ static void serve(struct pi_agent *a, struct command *c)
         enqueue(a, c);
         break;
     case COMMAND_CONTINUE:
-        a->start_wanted = true;
+        a->continue_wanted = true;
         break;
     case COMMAND_SET_TOOLS:
     case COMMAND_ADD_TOOL:
@@ -269,14 +269,16 @@ void agent_pump(struct pi_agent *a, int timeout_ms)
     calls_step_user(a);
 }
 
-// A run needs something to start from: a message that waits, or an end that was not an
-// answer.
-static bool can_start(const struct pi_agent *a)
+// Whether a message waits. One that came during a run has mostly been taken by it.
+static bool message_waits(const struct pi_agent *a)
+{
+    return a->start.len || a->steering.len || a->follow_up.len;
+}
+
+// Without a message a run goes on from an end that was not an answer.
+static bool can_continue(const struct pi_agent *a)
 {
     const struct message_queue *t = &a->context.transcript;
-    if (a->start.len || a->steering.len || a->follow_up.len) {
-        return true;
-    }
     return t->len > 0 && (t->items[t->len - 1]->role != ROLE_ASSISTANT ||
                           t->items[t->len - 1]->stop_reason == STOP_ERROR ||
                           t->items[t->len - 1]->stop_reason == STOP_ABORTED);
@@ -284,12 +286,15 @@ static bool can_start(const struct pi_agent *a)
 
 static void start_run(struct pi_agent *a)
 {
-    a->start_wanted = false;
-    if (can_start(a)) {
+    bool asked = a->continue_wanted;
+    a->start_wanted = a->continue_wanted = false;
+    if (message_waits(a) || (asked && can_continue(a))) {
         loop_run(a);
         return;
     }
-    agent_notice(a, "error", "nothing to continue: send a message instead");
+    if (asked) {
+        agent_notice(a, "error", "nothing to continue: send a message instead");
+    }
     while (!mailbox_end_run(&a->mailbox)) {
         agent_pump(a, 0);
     }
@@ -300,8 +305,8 @@ void *agent_main(void *data)
     struct pi_agent *a = data;
     while (!a->stop_wanted) {
         choice_settle(a); // what was asked for while the last run ended
-        agent_pump(a, a->start_wanted ? 0 : -1);
-        if (a->start_wanted && !a->stop_wanted) {
+        agent_pump(a, a->start_wanted || a->continue_wanted ? 0 : -1);
+        if ((a->start_wanted || a->continue_wanted) && !a->stop_wanted) {
             start_run(a);
         }
     }

@@ -365,6 +365,58 @@ static void steering_comes_before_the_next_request_follow_up_at_the_end(void **s
     face_finish(&f);
 }
 
+// What the agent thread did after a run is over when it has answered twice.
+static void settle(struct face *f)
+{
+    size_t at = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pi_agent_list_messages(f->agent, 1, NULL), PI_OK);
+        at = face_wait(f, "transcript", at, 5000);
+        assert_true(at > 0);
+    }
+}
+
+static void a_message_that_a_run_has_taken_starts_no_other(void **state)
+{
+    (void)state;
+    struct face f = {0};
+    start(&f, FILE_OF("{\"delayMs\":300,\"blocks\":[{\"text\":\"a\"}]}," TEXT_TURN("b")));
+    prompt(&f, "go");
+    assert_true(face_wait(&f, "turn_start", 0, 5000) > 0);
+    assert_int_equal(
+        pi_agent_prompt(f.agent, "later", NULL, 0, PI_DELIVER_FOLLOW_UP, NULL), PI_OK);
+    assert_true(face_wait(&f, "agent_end", 0, 5000) > 0);
+    settle(&f);
+    expect_messages(&f, "user:go,assistant:a,user:later,assistant:b");
+    assert_int_equal(count(&f, "notice"), 0);
+    assert_int_equal(count(&f, "agent_start"), 1);
+    face_finish(&f);
+}
+
+static void an_abort_is_the_end_also_after_a_steering_message(void **state)
+{
+    (void)state;
+    struct face f = {0};
+    start(
+        &f,
+        FILE_OF("{\"delayMs\":300,\"blocks\":[" CALL(
+            "1", "echo",
+            "{\"text\":\"r\"}") "]},{\"blocks\":[" CALL("2", "wait",
+                                                        "{}") "]}," TEXT_TURN("never")));
+    prompt(&f, "go");
+    assert_true(face_wait(&f, "turn_start", 0, 5000) > 0);
+    assert_int_equal(pi_agent_prompt(f.agent, "steer", NULL, 0, PI_DELIVER_STEER, NULL),
+                     PI_OK);
+    size_t at = face_wait(&f, "tool_execution_start", 0, 5000);
+    assert_true(at > 0);
+    assert_true(face_wait(&f, "tool_execution_start", at, 5000) > 0);
+    pi_agent_abort(f.agent);
+    assert_true(face_wait(&f, "agent_end", 0, 5000) > 0);
+    settle(&f);
+    assert_int_equal(count(&f, "agent_start"), 1);
+    face_finish(&f);
+}
+
 static void clearing_gives_the_messages_back(void **state)
 {
     (void)state;
@@ -492,6 +544,8 @@ int main(void)
         cmocka_unit_test(abort_while_tools_run_asks_no_further),
         cmocka_unit_test(abort_while_the_answer_streams),
         cmocka_unit_test(steering_comes_before_the_next_request_follow_up_at_the_end),
+        cmocka_unit_test(a_message_that_a_run_has_taken_starts_no_other),
+        cmocka_unit_test(an_abort_is_the_end_also_after_a_steering_message),
         cmocka_unit_test(clearing_gives_the_messages_back),
         cmocka_unit_test(questions_are_asked_answered_and_withdrawn),
         cmocka_unit_test(hooks_change_and_block),
