@@ -124,6 +124,28 @@ function tests.a_prompt_may_be_sent_in_any_mode()
   stop()
 end
 
+function tests.without_a_command_line_nothing_blocks_either()
+  agent.record(
+    { agent.call('bash', { command = ('echo a long one; '):rep(20) }) },
+    { { text = 'One.' } }
+  )
+  agent.options({ permissions = 'ask', open_on_ask = false })
+  start()
+  if not pcall(request, 'nvim_set_option', 'cmdheight', 0) then
+    stop()
+    return -- an older Neovim
+  end
+  request('nvim_input', ':Pi do it<CR>')
+  await('?1 bash')
+  for _, keys in ipairs({ 'iI type<Esc>', ':Pi allow<CR>' }) do
+    request('nvim_input', keys)
+  end
+  await('One.')
+  request('nvim_input', 'AI type<Esc>')
+  await_true("vim.api.nvim_get_current_line() == 'I typeI type'", 'the text')
+  stop()
+end
+
 -- The last line of the screen.
 local function bottom()
   return lua([[

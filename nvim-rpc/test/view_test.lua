@@ -185,6 +185,33 @@ function tests.a_failure_of_the_model_is_told()
   agent.shows('! the line is dead')
 end
 
+function tests.retries_models_remarks_and_what_was_skipped_are_shown()
+  agent.record({ { text = 'One.' } })
+  agent.ask('go')
+  local session = agent.session()
+  session:emit({ type = 'auto_retry_start', message = 'busy; asked again in 2 s' })
+  session:emit({ type = 'auto_retry_end', success = false, finalError = 'given up' })
+  session:emit({ type = 'notice', level = 'info', message = 'two\nlines' })
+  session:emit({
+    type = 'model_changed',
+    model = { id = 'x-1', name = 'X One', provider = 'x', contextWindow = 200000 },
+    thinkingLevel = 'high',
+  })
+  session:emit({ type = 'tool_execution_start', toolCallId = 'c', toolName = 'bash', args = {} })
+  local update = { type = 'tool_execution_update', toolCallId = 'c', toolName = 'bash' }
+  session:emit(vim.tbl_extend('force', update, { delta = 'half a ' }))
+  session:emit(vim.tbl_extend('force', update, { delta = 'line\nnext', skippedBytes = 0 }))
+  session:emit(vim.tbl_extend('force', update, { delta = 'last\n', skippedBytes = 77 }))
+  agent.shows(
+    '· busy; asked again in 2 s\n! given up\n· two\n· lines\n· model: X One, thinking high'
+  )
+  agent.shows('▸ bash\n│ half a line\n│ next\n│ [77 bytes are not shown]\n│ last')
+  session:emit({ type = 'model_changed', model = { id = 'a%{b}', provider = 'x' } })
+  suite.wait(function()
+    return require('pi').statusline():find('a{b}', 1, true)
+  end, 'the name without what a status line might run')
+end
+
 function tests.who_does_not_look_is_told_how_it_ended()
   agent.record({ { text = 'One.' } }, { blocks = {}, error = 'the line is dead' })
   agent.options({ open_on_ask = false })

@@ -36,7 +36,8 @@ local function make(session)
   end
   local model = session.model
   if model then
-    table.insert(words, model.id or model.name)
+    -- A status line may take "%" for an item.
+    table.insert(words, ((model.id or model.name):gsub('[%c%%]', '')))
   end
   local usage = session.usage
   if usage and usage.context > 0 then

@@ -267,7 +267,7 @@ end
 --- another one is under way in the directory, that is shown instead.
 function M.adopt(buf, id)
   local session = require('pi.session').ensure()
-  if not session.connection then
+  if not session.connection and id:find('^[%w-]+$') then
     session:begin({ resume = id })
   end
   vim.schedule(function()
