@@ -15,7 +15,7 @@
 enum {
     ALONE = 64, // so many files cost less than starting threads
     THREADS_MAX = 4,
-    BATCHES = 16,
+    BATCHES = 32,
     BATCH_FILES = 64,
 };
 
@@ -51,7 +51,8 @@ struct grep_pool {
     atomic_bool stop; // nothing more is wanted
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t more_work, batch_done;
+    bool waiting;        // the walker, for a batch
     size_t added, taken; // batches
     bool all_added;
     struct batch ring[BATCHES];
@@ -101,7 +102,7 @@ static void *work(void *data)
     pthread_mutex_lock(&p->lock);
     for (;;) {
         while (p->taken == p->added && !p->all_added) {
-            pthread_cond_wait(&p->changed, &p->lock);
+            pthread_cond_wait(&p->more_work, &p->lock);
         }
         if (p->taken == p->added) {
             break;
@@ -111,7 +112,9 @@ static void *work(void *data)
         work_on(w, b);
         pthread_mutex_lock(&p->lock);
         b->done = true;
-        pthread_cond_broadcast(&p->changed);
+        if (p->waiting) {
+            pthread_cond_signal(&p->batch_done);
+        }
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -199,9 +202,11 @@ static void merge_done(struct grep_pool *p, size_t least)
     for (; p->merged < p->added; p->merged++) {
         struct batch *b = &p->ring[p->merged % BATCHES];
         pthread_mutex_lock(&p->lock);
+        p->waiting = true;
         while (!b->done && least > 0) {
-            pthread_cond_wait(&p->changed, &p->lock);
+            pthread_cond_wait(&p->batch_done, &p->lock);
         }
+        p->waiting = false;
         bool done = b->done;
         pthread_mutex_unlock(&p->lock);
         if (!done) {
@@ -229,7 +234,7 @@ static void publish(struct grep_pool *p)
     }
     pthread_mutex_lock(&p->lock);
     p->added++;
-    pthread_cond_broadcast(&p->changed);
+    pthread_cond_signal(&p->more_work);
     pthread_mutex_unlock(&p->lock);
     // One place stays free for the batch that is being filled.
     merge_done(p, p->added - p->merged == BATCHES ? 1 : 0);
@@ -237,7 +242,7 @@ static void publish(struct grep_pool *p)
 
 static bool same_folder(const struct batch *b, const struct walk_entry *entry)
 {
-    size_t n = (size_t)(entry->name - entry->path);
+    size_t n = strlen(entry->path) - strlen(entry->name);
     const char *first = buf_cstr(&b->paths);
     const char *slash = strrchr(first, '/');
     return n == (slash ? (size_t)(slash - first) + 1 : 0) &&
@@ -291,7 +296,8 @@ enum pi_status grep_pool_create(struct grep_pool **out, struct grep_file *into,
     p->into = into;
     p->err = err;
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->changed, NULL);
+    pthread_cond_init(&p->more_work, NULL);
+    pthread_cond_init(&p->batch_done, NULL);
     for (size_t i = 0; i < BATCHES; i++) {
         p->ring[i].folder = -1;
     }
@@ -310,7 +316,7 @@ enum pi_status grep_pool_end(struct grep_pool *p)
     merge_done(p, p->added - p->merged);
     pthread_mutex_lock(&p->lock);
     p->all_added = true;
-    pthread_cond_broadcast(&p->changed);
+    pthread_cond_broadcast(&p->more_work);
     pthread_mutex_unlock(&p->lock);
     for (size_t i = 0; i < p->threads; i++) {
         pthread_join(p->workers[i].thread, NULL);
@@ -320,7 +326,8 @@ enum pi_status grep_pool_end(struct grep_pool *p)
         batch_finish(&p->ring[i]);
     }
     enum pi_status status = p->status;
-    pthread_cond_destroy(&p->changed);
+    pthread_cond_destroy(&p->batch_done);
+    pthread_cond_destroy(&p->more_work);
     pthread_mutex_destroy(&p->lock);
     free(p);
     return status;

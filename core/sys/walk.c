@@ -13,7 +13,7 @@
 #include "sys/file.h"
 
 // Each level holds a descriptor; deeper trees are made by accident or by an attacker.
-enum { DEPTH_MAX = 400 };
+enum { DEPTH_MAX = 400, ENTRY_BYTES = 32 * 1024 };
 
 struct walk {
     const struct walk_options *options;
@@ -25,7 +25,8 @@ struct walk {
     struct buf path;                 // below the top of the rules
     size_t skip;                     // bytes of path that lead to the root
     size_t depth;
-    bool stopped; // by the visitor
+    bool stopped;  // by the visitor
+    char *entries; // ENTRY_BYTES as the kernel writes them
 };
 
 /* ------------------------------------------------------------------------- listing -- */
@@ -50,7 +51,7 @@ static void listing_finish(struct listing *l)
     free(l->items);
 }
 
-static enum walk_kind kind_of(int folder, const struct dirent *d)
+static enum walk_kind kind_of(int folder, const struct dirent64 *d)
 {
     unsigned char type = d->d_type;
     struct stat st;
@@ -69,10 +70,10 @@ static enum walk_kind kind_of(int folder, const struct dirent *d)
     }
 }
 
-static bool listing_add(struct listing *l, int folder, const struct dirent *d)
+static bool listing_add(struct listing *l, int folder, const struct dirent64 *d)
 {
     const char *name = d->d_name;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'))) {
         return true;
     }
     bool git = strcmp(name, ".git") == 0;
@@ -98,26 +99,21 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
 }
 
-static enum pi_status listing_read(struct listing *l, int folder, struct pi_error *err)
+static enum pi_status listing_read(struct walk *w, struct listing *l, int folder)
 {
-    int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-    if (!dir) {
-        int why = errno;
-        file_close(&copy);
-        return error_errno(err, why, "cannot read the folder");
-    }
     enum pi_status st = PI_OK;
-    const struct dirent *d;
-    errno = 0;
-    while (st == PI_OK && (d = readdir(dir)) != NULL) {
-        st = listing_add(l, folder, d) ? PI_OK : error_nomem(err);
-        errno = 0;
+    ssize_t got = 1;
+    while (st == PI_OK && got > 0) {
+        got = getdents64(folder, w->entries, ENTRY_BYTES);
+        if (got < 0) {
+            st = error_errno(w->err, errno, "cannot read the folder");
+        }
+        for (ssize_t at = 0; st == PI_OK && at < got;) {
+            const struct dirent64 *d = (const void *)(w->entries + at);
+            st = listing_add(l, folder, d) ? PI_OK : error_nomem(w->err);
+            at += d->d_reclen;
+        }
     }
-    if (st == PI_OK && errno != 0) {
-        st = error_errno(err, errno, "cannot read the folder");
-    }
-    closedir(dir);
     for (size_t i = 0; i < l->len; i++) {
         l->items[i].name = buf_cstr(&l->names) + l->items[i].at;
     }
@@ -188,7 +184,7 @@ static enum pi_status walk_folder(struct walk *w, int folder,
 {
     struct listing list = {0};
     struct ignore_level own = {.parent = above, .depth = w->path.len};
-    enum pi_status st = listing_read(&list, folder, w->err);
+    enum pi_status st = listing_read(w, &list, folder);
     if (st != PI_OK && st != PI_NOMEM) {
         w->report->unreadable++;
         st = PI_OK;
@@ -220,8 +216,9 @@ enum pi_status walk_tree(const struct walk_options *options, walk_visit visit, v
     if (fd < 0) {
         return error_errno(err, errno, "cannot open the folder %s", options->root);
     }
-    enum pi_status st = PI_OK;
-    if (!options->ignored) {
+    w.entries = malloc(ENTRY_BYTES);
+    enum pi_status st = w.entries ? PI_OK : error_nomem(err);
+    if (st == PI_OK && !options->ignored) {
         st = ignore_base_load(&base, options->root, &options->rules, err);
     }
     if (st == PI_OK && base.prefix) {
@@ -234,6 +231,7 @@ enum pi_status walk_tree(const struct walk_options *options, walk_visit visit, v
     }
     ignore_base_finish(&base);
     buf_finish(&w.path);
+    free(w.entries);
     file_close(&fd);
     return st;
 }
