@@ -288,11 +288,19 @@ While the agent works it waits until that is done, or, with DELIVERY
       (cond ((eq (char-before) ?@)
              (list (point) end
                    (pi-compose--table directory)
+                   :exit-function #'pi-compose--quote
                    :company-kind (lambda (_) 'file)))
             ((eq (char-after) ?/)
              (and (= (point) (pi-compose--start))
                   (list (1+ (point)) end (mapcar #'car pi-compose-commands)
                         :exclusive 'no)))))))
+
+(defun pi-compose--quote (name status)
+  "Quote NAME, which was just completed with STATUS, if it needs that."
+  (when (and (memq status '(finished sole))
+             (not (equal (pi-context-quote name) (concat "@" name))))
+    (delete-char (- (1+ (length name))))
+    (insert (pi-context-quote name))))
 
 (defun pi-compose--table (directory)
   "A completion table of what may stand behind an at sign in DIRECTORY."

@@ -188,7 +188,7 @@ Only when no frame has the focus."
   (pi-session-on type #'pi-header-update))
 (pi-session-on "agent_end" #'pi-header--on-end)
 (add-hook 'pi-question--change-hook #'pi-header--questions-changed)
-(add-hook 'pi-question-functions #'pi-header--on-question)
+(add-hook 'pi-question--new-functions #'pi-header--on-question)
 
 (provide 'pi-header)
 ;;; pi-header.el ends here

@@ -50,6 +50,12 @@
     (deny "N" "no" pi-session-deny))
   "Answer, its key, its word and its command.")
 
+(defvar pi-question--change-hook nil
+  "Hook run when there is a question more or less.")
+
+(defvar pi-question--new-functions nil
+  "What this program itself does with a session and a new question.")
+
 (defun pi-question-add (session &rest fields)
   "Ask something in SESSION and return the question's id.
 FIELDS is a plist: :lines, strings to be shown; :diff, a unified diff;
@@ -70,12 +76,10 @@ reason or nil; :call, the id of the tool call that is asked about.
     (setf (pi-session-questions session)
           (append (pi-session-questions session) (list question)))
     (pi-render-in session (pi-question--draw question))
+    (pi-session--run-hook session 'pi-question--new-functions session question)
     (pi-session--run-hook session 'pi-question-functions session question)
     (run-hooks 'pi-question--change-hook)
     id))
-
-(defvar pi-question--change-hook nil
-  "Hook run when there is a question more or less.")
 
 (defun pi-question--find (session id)
   "The question ID of SESSION that waits, or nil."
