@@ -342,4 +342,55 @@ function tests.by_a_command()
   equal(pending(), { { 2, 1, 1 } })
 end
 
+-- Lines of the agent and of the user in one text. `base` is what is to be left when all that
+-- the agent did is taken back; each line of `now` that is in it knows its place there.
+local function random_work(random, steps)
+  local base, now, count = {}, {}, 0
+  local function fresh(who)
+    count = count + 1
+    return who .. ' ' .. count
+  end
+  for i = 1, 15 do
+    base[i] = { fresh('line') }
+    now[i] = base[i]
+  end
+  local function texts(list)
+    return vim.tbl_map(function(line)
+      return line[1]
+    end, list)
+  end
+  visit(texts(base))
+  for _ = 1, steps do
+    local i = random(#now)
+    if random(3) == 1 then
+      if vim.tbl_contains(base, now[i]) then -- the user changes what is his
+        now[i][1] = fresh('user')
+        api.nvim_buf_set_lines(0, i - 1, i, true, { now[i][1] })
+      end
+    else
+      for _ = 1, math.min(random(3) - 1, #now - 1) do
+        table.remove(now, math.min(i, #now))
+      end
+      for _ = 1, random(3) - 1 do
+        table.insert(now, math.min(i, #now + 1), { fresh('agent') })
+      end
+      agent(texts(now))
+    end
+    equal(lines(), texts(now))
+    pending()
+  end
+  return texts(base)
+end
+
+function tests.what_is_left_is_the_users()
+  local seed = tonumber(vim.env.PI_TEST_SEED) or 1
+  math.randomseed(seed)
+  for round = 1, 30 do
+    local left = random_work(math.random, 12)
+    vim.cmd('Pi reject!')
+    equal({ seed, round, lines(), pending() }, { seed, round, left, {} })
+    vim.cmd('bwipeout!')
+  end
+end
+
 suite.run()

@@ -186,6 +186,26 @@ function M.locate(lines, h, wanted, near)
   return best
 end
 
+--- The row between two whose surroundings fit a hunk without lines best.
+function M.best_gap(lines, h, first, last)
+  local best, best_score
+  for row = first, last do
+    local points = score(lines, row, 0, h)
+    local at_end = #h.below == 0 and row == #lines or #h.above == 0 and row == 0
+    points = points + (at_end and 1 or 0)
+    if not best or points > best_score then
+      best, best_score = row, points
+    end
+  end
+  return best
+end
+
+--- Takes note of what is around a hunk now.
+function M.look_around(lines, h)
+  h.above = slice(lines, h.row - CONTEXT + 1, h.row)
+  h.below = slice(lines, h.row + h.count + 1, h.row + h.count + CONTEXT)
+end
+
 --- Whether a hunk stands at a row: its new lines, and for a deletion what was around it.
 function M.stands(lines, h, row)
   if #h.new > 0 then

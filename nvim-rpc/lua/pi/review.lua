@@ -47,14 +47,19 @@ local function anchor(buf, h, row, count)
   })
 end
 
--- Where the marks say that a hunk is now: first row and the one behind it.
-local function marked(buf, h)
+-- Where the marks say that a hunk is now: first row and the one behind it. Where lines are gone
+-- its place is empty, and a change beside it parts its marks: then what is around tells.
+local function marked(buf, lines, h)
   local pos = api.nvim_buf_get_extmark_by_id(buf, anchors, h.id, { details = true })
   if not pos[1] then
-    return nil
+    return h.row, h.row + h.count
   end
   local from, to = pos[1], pos[3].end_row or pos[1]
-  return math.min(from, to), math.max(from, to)
+  if from > to then
+    from = h.count == 0 and hunks.best_gap(lines, h, to, from) or to
+    to = from
+  end
+  return from, to
 end
 
 -- The row at which the text of a hunk stands now, as it is or undone; nil if it was edited.
@@ -77,21 +82,17 @@ end
 
 -- Brings one hunk up to date.
 local function settle_hunk(buf, lines, h)
-  local from, to = marked(buf, h)
-  if not from then
-    from, to = h.row, h.row + h.count
-  end
+  local from, to = marked(buf, lines, h)
   local row, undone = find_text(lines, h, from, to)
   local count = row and (undone and #h.old or #h.new)
-  if row == from and from + count == to then
-    h.row, h.count, h.undone = row, count, undone
-  elseif row then
-    anchor(buf, h, row, count)
+  if row then
     h.undone = undone
   else
-    anchor(buf, h, from, to - from)
-    h.undone = #h.old == 0 and from == to
+    row, count = from, to - from
+    h.undone = #h.old == 0 and count == 0
   end
+  anchor(buf, h, row, count)
+  hunks.look_around(lines, h)
 end
 
 local function in_order(file)
@@ -103,15 +104,16 @@ end
 -- By undo and redo the text comes back to where the agent left it, and then so do the hunks.
 local function remember(file)
   file.states[change.state(file.buf)] = vim.tbl_map(function(h)
-    return { h, h.row, h.count, h.undone or false }
+    return { h, h.row, h.count, h.undone or false, h.above, h.below }
   end, file.hunks)
 end
 
 local function recall(file, lines)
   local list = file.states[change.state(file.buf)]
   for _, entry in ipairs(list or {}) do
-    local h, row, _, undone = unpack(entry)
-    if not undone and not hunks.stands(lines, h, row) then
+    local h, row, _, undone, above, below = unpack(entry)
+    local then_ = { new = h.new, above = above, below = below }
+    if not undone and not hunks.stands(lines, then_, row) then
       return false
     end
   end
@@ -122,7 +124,8 @@ local function recall(file, lines)
   local before = vim.list_extend(file.hunks, file.lost)
   file.hunks = {}
   for _, entry in ipairs(list) do
-    local h, row, count, undone = unpack(entry)
+    local h, row, count, undone, above, below = unpack(entry)
+    h.above, h.below = above, below
     h.id, h.undone, h.told = nil, undone, undone and h.told
     anchor(file.buf, h, row, count)
     table.insert(file.hunks, h)
@@ -301,6 +304,7 @@ M.changed = guarded(function(buf, before, after, tool)
   local list = {}
   for _, entry in ipairs(kept) do
     anchor(buf, entry[1], entry[2], entry[1].count)
+    hunks.look_around(after, entry[1])
     table.insert(list, entry[1])
   end
   for _, h in ipairs(file.hunks) do
