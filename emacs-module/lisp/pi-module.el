@@ -195,8 +195,8 @@ FUNCTIONs are called when it is loaded.")
                     (file-exists-p (expand-file-name (concat "lib/pi/" (pi-module--name))
                                                      prefix))))
           (message "The module of pi was not built (%s): see %s.  Needed are cmake, a C \
-compiler, pkg-config and the development files of cJSON, curl, pcre2, tree-sitter, \
-utf8proc and Emacs"
+compiler, pkg-config and the development files of cJSON, curl, pcre2, stb, \
+tree-sitter, utf8proc and Emacs"
                    (string-trim how) pi-module--buffer-name))
          ((fboundp 'pi-module--abi)
           (pi-module--take prefix target)
