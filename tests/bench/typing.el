@@ -9,6 +9,10 @@
 
 ;;; Code:
 
+;; In a new HOME an Emacs with native compilation begins with that, in other processes.
+(setq native-comp-deferred-compilation nil
+      native-comp-jit-compilation nil)
+
 (defvar typing-report nil "Lines for the typist, newest first.")
 (defvar typing-calls nil "(MS . LOG) of the commands that ran meanwhile, newest first.")
 (defvar typing-command-began nil "When the command that runs began.")
