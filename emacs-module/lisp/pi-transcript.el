@@ -20,7 +20,7 @@
 
 (declare-function pi-output-show "pi-output" (session id))
 (declare-function pi-changes "pi-review" (&optional whole))
-(declare-function pi-review-question-diff "pi-review" ())
+(declare-function pi-review-question-diff "pi-hunks" ())
 (declare-function pi-compose "pi-compose" (&optional text))
 (declare-function pi-list-sessions "pi-list" ())
 (declare-function pi-menu "pi" ())

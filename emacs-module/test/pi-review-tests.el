@@ -5,7 +5,7 @@
 ;;; Code:
 
 (require 'pi-test-support)
-(require 'pi-review)
+(require 'pi-hunks)
 
 (defconst pi-review-tests--lines
   (mapconcat (lambda (i) (format "line %d\n" i)) (number-sequence 1 30) "")
@@ -174,6 +174,49 @@ After another prompt the model says \"I see.\" if it was told `expect'."
       (should-not (file-exists-p (expand-file-name "new.txt")))
       (should (string-prefix-p "No changes" (buffer-string)))
       (pi-review-tests--again session))))
+
+(ert-deftest pi-review-tests-bytes-stay ()
+  "Rejecting gives the old bytes back: CR LF, no line end, a mark of the byte order."
+  (dolist (before '("one\r\ntwo\r\nthree\r\n" "one\ntwo" "two" "\357\273\277one\ntwo\n"
+                    "one\r\ntwo\nthree\n" "two\n\ntwo\n"))
+    (pi-tests--in-directory dir
+      (let ((coding-system-for-write 'binary)
+            (file (expand-file-name "a.txt" dir)))
+        (write-region before nil file nil 'silent)
+        (let* ((pi-yolo t)
+               (pi-model (pi-review-tests--turns
+                          dir
+                          (list :blocks (vector (pi-tests--call
+                                                 "edit" :path "a.txt" :edits
+                                                 (if (string-search "\n\n" before)
+                                                     [(:oldText "two\n\n" :newText "")]
+                                                   [(:oldText "two" :newText "2\n2b")]))))
+                          (list :blocks [(:text "Done.")])))
+               (mode-require-final-newline nil)
+               (coding-system-for-write nil))
+          (pi-prompt "go")
+          (pi-tests--ended)
+          (let ((edited (pi-tests--disk file)))
+            (should-not (equal before edited))
+            (save-window-excursion
+              (pi-changes)
+              (with-current-buffer (window-buffer)
+                (goto-char (point-min))
+                (diff-hunk-next)
+                (pi-review-reject)
+                (should (equal before (pi-tests--disk file)))
+                (pi-review-restore)
+                (should (equal edited (pi-tests--disk file)))))))))))
+
+(ert-deftest pi-review-tests-gone ()
+  "A file that is gone is not made again."
+  (pi-review-tests--edited dir session (list pi-review-tests--edit)
+    (delete-file (expand-file-name "a.txt"))
+    (pi-review-refresh)
+    (pi-review-tests--go "+LINE 3b")
+    (should-error (pi-review-reject) :type 'user-error)
+    (should-not (find-buffer-visiting (expand-file-name "a.txt" dir)))
+    (should-not (file-exists-p (expand-file-name "a.txt" dir)))))
 
 (ert-deftest pi-review-tests-accept ()
   "What was accepted is listed and marked no more."
