@@ -67,20 +67,33 @@ static bool is_word(char c)
 }
 
 // A name that macros have: all capitals, or reserved for the compiler.
-static bool has_macro(struct sv line)
+static bool is_macro(struct sv word)
+{
+    static const char *const values[] = {"NULL", "EOF", "TRUE", "FALSE"};
+    bool lower = false, upper = false;
+    for (size_t i = 0; i < word.n; i++) {
+        lower = lower || islower((unsigned char)word.p[i]);
+        upper = upper || isupper((unsigned char)word.p[i]);
+    }
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (sv_eqs(word, values[i])) {
+            return false;
+        }
+    }
+    return sv_starts(word, sv_of("__")) || (word.n > 2 && upper && !lower);
+}
+
+// first: in front of the line.
+static bool has_macro(struct sv line, bool first)
 {
     size_t at = 0;
     while (at < line.n) {
         size_t start = at;
-        bool lower = false, upper = false;
         while (at < line.n && is_word(line.p[at])) {
-            lower = lower || islower((unsigned char)line.p[at]);
-            upper = upper || isupper((unsigned char)line.p[at]);
             at++;
         }
-        struct sv word = sv_sub(line, start, at - start);
-        if (sv_starts(word, sv_of("__")) || (word.n > 2 && upper && !lower)) {
-            return true;
+        if (at > start && (is_macro(sv_sub(line, start, at - start)) || first)) {
+            return is_macro(sv_sub(line, start, at - start));
         }
         at = at > start ? at : at + 1;
     }
@@ -99,7 +112,8 @@ static bool is_branch(struct sv line)
 
 // In the lines of the node, two before and one after: a macro without a semicolon is
 // missed on the next line, one at the end of a declaration may stand on a line of its
-// own.
+// own. Where only a semicolon is missing, macros inside of a line say nothing, unless
+// strings stand there, too.
 static bool is_of_macro(struct sv text, TSNode node)
 {
     struct sv line = faults_line(text, ts_node_start_byte(node));
@@ -111,9 +125,10 @@ static bool is_of_macro(struct sv text, TSNode node)
     struct sv rest = sv_from(text, start);
     const char *end = text.p + ts_node_end_byte(node);
     bool found = false;
+    bool first = ts_node_is_missing(node) && strcmp(ts_node_type(node), ";") == 0;
     for (int after = 0; !found && after < 2 && sv_next_line(&rest, &line);
          after += rest.p > end) {
-        found = has_macro(line) || is_branch(line);
+        found = has_macro(line, first && !memchr(line.p, '"', line.n)) || is_branch(line);
     }
     return found;
 }
