@@ -393,4 +393,50 @@ function tests.what_is_left_is_the_users()
   end
 end
 
+-- Whether a line belongs to a hunk that waits.
+local function in_hunk(row)
+  for _, h in ipairs(pending()) do
+    if row >= h[1] and row < h[1] + h[2] then
+      return true
+    end
+  end
+  return false
+end
+
+local function users(list)
+  return vim.tbl_filter(function(line)
+    return line:find('^user')
+  end, list)
+end
+
+-- With undo and redo in between: no line of the user goes when all is taken back.
+function tests.nothing_of_the_user_goes()
+  local seed = tonumber(vim.env.PI_TEST_SEED) or 1
+  math.randomseed(seed)
+  for round = 1, 20 do
+    visit(numbers(12))
+    for step = 1, 14 do
+      local now, kind = lines(), math.random(6)
+      local i = math.random(#now)
+      if kind <= 2 then
+        table.remove(now, #now > 3 and not now[i]:find('^user') and i or #now + 1)
+        table.insert(now, math.min(i, #now + 1), ('agent %d'):format(step))
+        agent(now)
+      elseif kind <= 4 and not in_hunk(i) then
+        api.nvim_buf_set_lines(0, i - 1, i, true, { ('user %d'):format(step) })
+        vim.cmd('let &undolevels = &undolevels')
+      elseif kind == 5 then
+        vim.cmd('silent undo')
+      elseif kind == 6 then
+        vim.cmd('silent redo')
+      end
+      pending()
+    end
+    local before = lines()
+    vim.cmd(#pending() > 0 and 'Pi reject!' or '')
+    equal({ seed, round, users(lines()), pending() }, { seed, round, users(before), {} })
+    vim.cmd('bwipeout!')
+  end
+end
+
 suite.run()
