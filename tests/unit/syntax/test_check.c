@@ -165,8 +165,8 @@ static void test_macros(void **state)
     silent(*state, "a.c", "",
            "int f(void)\n{\n#ifdef A\n    if (a) {\n#else\n    if (b) {\n#endif\n"
            "        g();\n    }\n    return 0;\n}\n");
-    tells(*state, "a.c", "", "int f(void)\n{\n    g(a, MAX)\n}\n",
-          "line 3, column 14: ; is missing");
+    tells(*state, "a.c", "", "int f(void)\n{\n    return g(a, MAX)\n}\n",
+          "line 3, column 21: ; is missing");
     silent(*state, "a.c", "",
            "int f(void)\n{\n    g(\"a\" MAX \"b\" SAYS(x) \"c\");\n}\n");
     silent(*state, "a.c", "", "int f(void)\n{\n    CHECK(a)\n    g();\n}\n");
