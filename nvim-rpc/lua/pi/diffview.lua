@@ -167,36 +167,35 @@ local function open_conflict(buf)
     'utf-8'
   ) or text
   local diff = (vim.text and vim.text.diff) or vim.diff
-  local lines = vim.split(
-    diff(text:gsub('\r\n', '\n'), change.text(buf)),
-    '\n',
-    { plain = true, trimempty = true }
-  )
+  text = diff((text:gsub('\r\n', '\n')), change.text(buf), { ctxlen = CONTEXT })
+  local lines = vim.split(text, '\n', { plain = true, trimempty = true })
   table.insert(lines, 1, '+++ ' .. short(path) .. '  in Neovim, not saved')
   table.insert(lines, 1, '--- ' .. short(path) .. '  on disk')
   create(short(path), {}, lines)
 end
 
-local function find(name)
+local function real(name)
   local path = vim.fn.fnamemodify(name, ':p')
-  local file = review.file((vim.uv or vim.loop).fs_realpath(path) or path)
-  if not file then
-    error('the agent has not changed ' .. name, 0)
-  end
-  return file
+  return (vim.uv or vim.loop).fs_realpath(path) or path
+end
+
+-- The buffer that a name means, if its file changed on disk, too.
+local function conflict(name)
+  local buf = name == '' and api.nvim_get_current_buf() or require('pi.buffer').find(real(name))
+  return buf and vim.b[buf].pi_conflict == 'conflict' and buf or nil
 end
 
 --- Shows the changes of a file, by default of the current one, else of all.
 ---@param name string
 function M.open(name)
-  local buf = api.nvim_get_current_buf()
-  local file = name ~= '' and find(name) or review.file(buf)
-  local shown = file and file.buf or buf
-  if vim.b[shown].pi_conflict == 'conflict' then
-    open_conflict(shown)
+  if conflict(name) then
+    open_conflict(conflict(name))
     return
   end
-  if name == '' and file and #review.pending(file) == 0 then
+  local file = review.file(name == '' and api.nvim_get_current_buf() or real(name))
+  if name ~= '' and not file then
+    error('the agent has not changed ' .. name, 0)
+  elseif name == '' and file and #review.pending(file) == 0 then
     file = nil
   end
   if #review.files() == 0 or file and #review.pending(file) == 0 then

@@ -34,7 +34,7 @@ local function forget_conflict(buf)
 end
 
 local words = {
-  conflict = '%s has unsaved changes and changed on disk, too (:Pi diff shows both)',
+  conflict = '%s is unsaved and changed on disk, too: see :Pi diff',
   deleted = '%s was deleted on disk; its text is still here',
 }
 
