@@ -284,10 +284,22 @@ static bool can_continue(const struct pi_agent *a)
                           t->items[t->len - 1]->stop_reason == STOP_ABORTED);
 }
 
+// Whether a run was begun. A message that came during one and was left by an abort or a
+// failure begins none: it waits for the next.
+static bool run_is_begun(struct pi_agent *a)
+{
+    struct cancel *token = mailbox_run_cancel(&a->mailbox);
+    cancel_unref(token);
+    return token != NULL;
+}
+
 static void start_run(struct pi_agent *a)
 {
     bool asked = a->continue_wanted;
     a->start_wanted = a->continue_wanted = false;
+    if (!run_is_begun(a)) {
+        return;
+    }
     if (message_waits(a) || (asked && can_continue(a))) {
         loop_run(a);
         return;

@@ -28,7 +28,7 @@ local function equal(got, wanted)
 end
 
 local function wait(condition, what)
-  if not vim.wait(8000, condition, 10) then
+  if not vim.wait(20000, condition, 10) then
     error('waited in vain for ' .. what .. '; events: ' .. vim.inspect(events), 2)
   end
 end

@@ -417,6 +417,29 @@ static void an_abort_is_the_end_also_after_a_steering_message(void **state)
     face_finish(&f);
 }
 
+static void a_message_that_an_abort_left_waits_for_the_next_prompt(void **state)
+{
+    (void)state;
+    struct face f = {0};
+    start(&f,
+          FILE_OF("{\"delayMs\":10000,\"blocks\":[{\"text\":\"a\"}]},{\"blocks\":[" CALL(
+              "1", "echo", "{\"text\":\"r\"}") "]}," TEXT_TURN("b") "," TEXT_TURN("c")));
+    prompt(&f, "go");
+    assert_true(face_wait(&f, "turn_start", 0, 5000) > 0);
+    assert_int_equal(
+        pi_agent_prompt(f.agent, "later", NULL, 0, PI_DELIVER_FOLLOW_UP, NULL), PI_OK);
+    pi_agent_abort(f.agent);
+    size_t at = face_wait(&f, "agent_end", 0, 5000);
+    assert_true(at > 0);
+    settle(&f);
+    assert_int_equal(count(&f, "agent_start"), 1);
+    prompt(&f, "on");
+    assert_true(face_wait(&f, "agent_end", at, 5000) > 0);
+    expect_messages(&f, "user:on,assistant:toolCall,toolResult:r,"
+                        "assistant:b,user:later,assistant:c");
+    face_finish(&f);
+}
+
 static void clearing_gives_the_messages_back(void **state)
 {
     (void)state;
@@ -546,6 +569,7 @@ int main(void)
         cmocka_unit_test(steering_comes_before_the_next_request_follow_up_at_the_end),
         cmocka_unit_test(a_message_that_a_run_has_taken_starts_no_other),
         cmocka_unit_test(an_abort_is_the_end_also_after_a_steering_message),
+        cmocka_unit_test(a_message_that_an_abort_left_waits_for_the_next_prompt),
         cmocka_unit_test(clearing_gives_the_messages_back),
         cmocka_unit_test(questions_are_asked_answered_and_withdrawn),
         cmocka_unit_test(hooks_change_and_block),
