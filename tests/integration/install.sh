@@ -32,6 +32,14 @@ fi
 [[ $found == *pi-guard* && $found != *$'\n'ran* ]] || fail "the missing guard is not named: $found"
 mv kept prefix/libexec/pi/pi-guard
 
+# The grammars, where they were built, are found below the prefix.
+if [ -f prefix/lib/pi/grammars/libtree-sitter-go.so ]; then
+    found=$(env -i PATH="$PATH" HOME="$HOME" TMPDIR="$TMPDIR" \
+        prefix/bin/pi tool write '{"path":"a.go","content":"package a\nfunc f() {\n"}')
+    [[ $found == *"line 2, column 10: \"{\" is not closed"* ]] || fail "no grammar: $found"
+    [ -s prefix/share/doc/pi/licences/go ] || fail "no licence of a grammar"
+fi
+
 # The editors find their halves below the prefix, and these start. A program without a
 # sanitizer cannot load a module with one.
 sanitizers=$(sed -n 's/^CMAKE_C_FLAGS:STRING=//p' "$PI_BUILD_DIR/CMakeCache.txt")
