@@ -17,6 +17,7 @@
 (declare-function pi-module--abi "ext:pi-module" ())
 (declare-function pi-module--version "ext:pi-module" ())
 (defvar compilation-finish-functions)
+(defvar compilation-scroll-output)
 
 (defgroup pi nil
   "A coding agent."
@@ -165,16 +166,15 @@ FUNCTIONs are called when it is loaded.")
   (and pi-module--build
        (process-live-p (get-buffer-process pi-module--buffer-name))))
 
-(defun pi-module--build-command (source prefix)
-  "The command that builds the module of SOURCE and installs it in PREFIX."
-  (let ((build (expand-file-name "build/native-objects/" source)))
+(defun pi-module--build-command (prefix)
+  "The command that builds the module of `default-directory' into PREFIX."
+  (let ((build "build/native-objects"))
     (mapconcat (lambda (words) (mapconcat #'shell-quote-argument words " "))
-               `(("cmake" "-S" ,(directory-file-name source) "-B" ,build
+               `(("cmake" "-S" "." "-B" ,build
                   "-DCMAKE_BUILD_TYPE=RelWithDebInfo" "-DBUILD_TESTING=OFF"
                   "-DCMAKE_COLOR_MAKEFILE=OFF" ,@pi-module-cmake-arguments)
                  ("cmake" "--build" ,build "--parallel" ,(number-to-string (num-processors))
-                  "--target" "pi-module"
-                  "pi-guard")
+                  "--target" "pi-module" "pi-guard")
                  ("cmake" "--install" ,build "--prefix" ,prefix "--component" "native"))
                " && ")))
 
@@ -228,8 +228,9 @@ loaded."
       (require 'compile)
       (setq pi-module--build `(,prefix ,target ,@(and function (list function))))
       (with-current-buffer
-          (compilation-start (pi-module--build-command default-directory prefix) nil
-                             (lambda (_mode) pi-module--buffer-name))
+          (let ((compilation-scroll-output t))
+            (compilation-start (pi-module--build-command prefix) nil
+                               (lambda (_mode) pi-module--buffer-name)))
         (add-hook 'compilation-finish-functions #'pi-module--build-finished nil t)))))
 
 (defun pi-module--here (function)

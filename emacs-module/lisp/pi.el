@@ -204,6 +204,8 @@ With \\[universal-argument] write the text in a buffer of its own; with
   "Send TEXT by DELIVERY, in a NEW session if non-nil, and return the session.
 When there can be no session, the text is kept.  While the module is
 being built, the text waits for that, and the value is nil."
+  ;; A build may fail later.
+  (add-to-history 'pi-prompt-history text)
   (condition-case err
       (pi-module-call (lambda () (pi--send-now text delivery new)))
     (pi-module-missing

@@ -267,7 +267,13 @@
     (let ((pi-prompt-history nil))
       (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
         (should-error (pi-prompt "a long text") :type 'pi-module-missing))
-      (should (equal pi-prompt-history '("a long text"))))))
+      (should (equal pi-prompt-history '("a long text")))))
+  (pi-module-tests--with-cmake '("exit 3")
+    (let ((pi-prompt-history nil))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (pi-prompt "another text"))
+      (pi-module-tests--wait)
+      (should (equal pi-prompt-history '("another text"))))))
 
 (ert-deftest pi-module-tests-build-needs ()
   (pi-module-tests--fresh
