@@ -5,6 +5,7 @@ local pipe, wanted = assert(io.open(vim.env.TYPIST, 'a')), tonumber(vim.env.TYPI
 local with_agent = vim.env.PI_BENCH_MODEL ~= nil
 local report, calls = {}, {}
 local typing_began
+local longest_ms = 0 -- of a batch
 
 local function say(format, ...)
   table.insert(report, 'say ' .. format:format(...) .. '\n')
@@ -23,6 +24,7 @@ end
 local function finish()
   if with_agent then
     say('follows %s', follows() and 'yes' or 'no')
+    say('batch %.2f', longest_ms)
     for _, call in ipairs(calls) do
       say('call %.2f %s', call.ms, call.log)
     end
@@ -50,8 +52,21 @@ vim.api.nvim_create_autocmd('TextChangedI', {
   end,
 })
 
+-- The longest that pi kept Neovim from other work; not counted while others had the processor.
+local function watch_batches()
+  local rpc = require('pi.rpc')
+  local take = rpc.on
+  rpc.on = function(...)
+    local began = os.clock()
+    local taken = take(...)
+    longest_ms = math.max(longest_ms, (os.clock() - began) * 1e3)
+    return taken
+  end
+end
+
 -- When a command began, and how it ended.
 local function watch()
+  watch_batches()
   local pi, began = require('pi'), nil
   pi.on('tool_execution_start', function()
     began = vim.loop.hrtime()
