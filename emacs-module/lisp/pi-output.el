@@ -280,8 +280,12 @@ stays; lines that are too long are broken."
                                      (plist-get event :toolName)))))
 (pi-session-on "tool_execution_update"
                (lambda (session event)
-                 (pi-output--more session (plist-get event :toolCallId)
-                                  (plist-get event :delta))))
+                 (let ((skipped (or (plist-get event :skippedBytes) 0)))
+                   (pi-output--more session (plist-get event :toolCallId)
+                                    (concat (and (> skipped 0)
+                                                 (format "\n[%d bytes will be here when it \
+is done]\n" skipped))
+                                            (plist-get event :delta))))))
 (pi-session-on "tool_execution_end"
                (lambda (session event)
                  (pi-output--end session (plist-get event :toolCallId)

@@ -9,7 +9,8 @@
 (require 'pi-track)
 
 (setq make-backup-files nil
-      create-lockfiles nil)
+      create-lockfiles nil
+      mode-require-final-newline nil)
 
 (defun pi-edits-tests--hunks (session path)
   "The hunks of PATH in SESSION as lists (LINE OLD NEW)."
@@ -236,11 +237,11 @@
   (let ((at (progn (goto-char (point-min))
                    (forward-line (random (1+ (count-lines (point-min) (point-max)))))
                    (point))))
-    (unless (seq-some (lambda (overlay)
-                        (if (= (overlay-start overlay) (overlay-end overlay))
-                            (= at (overlay-start overlay))
-                          (< (overlay-start overlay) at (overlay-end overlay))))
-                      (overlays-in (point-min) (point-max)))
+    (unless (or (not (bolp)) (eobp) (seq-some (lambda (overlay)
+                                                (if (= (overlay-start overlay) (overlay-end overlay))
+                                                    (= at (overlay-start overlay))
+                                                  (< (overlay-start overlay) at (overlay-end overlay))))
+                                              (overlays-in (point-min) (point-max))))
       (insert text)
       (undo-boundary)
       text)))
@@ -256,20 +257,29 @@
            (apply #'concat (cl-loop repeat (random 4)
                                     collect (format "x%d\n" (random 1000))))))))
 
+(defun pi-edits-tests--edit-characters ()
+  "Let the agent replace something in the middle of lines."
+  (let* ((size (buffer-size))
+         (at (random (1+ size)))
+         (length (min (random 8) (- size at))))
+    (pi-edits-tests--edit (list at length (nth (random 5) '("x" "x\n" "\n" "" "x\ny"))))))
+
 (ert-deftest pi-edits-tests-take-all-back ()
   "Whatever was edited between, rejecting all leaves the user's lines in the old text."
   (require 'pi-review)
   (random "take back")
   (dotimes (_ 15)
     (pi-edits-tests--visiting file session
-        (mapconcat (lambda (i) (format "%d\n" i)) (number-sequence 1 12) "")
+                              (mapconcat (lambda (i) (format "%d\n" i)) (number-sequence 1 12) "")
       (let ((before (pi-edits--lines (buffer-string)))
             (typed nil))
         (dotimes (i 12)
           (if (= 0 (random 3))
               (let ((line (pi-edits-tests--type-line (format "u%d\n" i))))
                 (when line (push line typed)))
-            (pi-edits-tests--edit-lines)))
+            (if (= 0 (random 2))
+                (pi-edits-tests--edit-lines)
+              (pi-edits-tests--edit-characters))))
         (let ((hunks nil)
               (all (pi-edits-files (pi-edits-of session))))
           (when all
