@@ -125,7 +125,7 @@ FRESH is a list of hunks to highlight."
 (defun pi-marks--files-here ()
   "The changed files that the current buffer visits."
   (let (files)
-    (when buffer-file-name
+    (when (and buffer-file-name (not (file-remote-p buffer-file-name)))
       (maphash (lambda (_session edits)
                  (dolist (file (pi-edits-files edits))
                    (when (member (pi-edits-file-path file)

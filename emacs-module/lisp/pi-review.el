@@ -250,10 +250,11 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
   "The session that the current buffer is about, or an error."
   (or pi-review--session
       pi-session--current
-      (cl-find-if (lambda (session)
-                    (file-in-directory-p default-directory
-                                         (pi-session-directory session)))
-                  pi-session--all)
+      (and (not (file-remote-p default-directory))
+           (cl-find-if (lambda (session)
+                         (file-in-directory-p default-directory
+                                              (pi-session-directory session)))
+                       pi-session--all))
       (car pi-session--all)
       (user-error "There is no session")))
 
