@@ -7,6 +7,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 screens=$PI_TEST_DATA/nvim
 failed=0
+[ -x "$PI_TEST_NVIM" ] || exec "$here/with-plugin" # says that it is skipped
 command -v tmux >/dev/null || { echo "SKIPPED: there is no tmux" && exit 77; }
 cd "$TMPDIR"
 
@@ -72,9 +73,21 @@ cat >turns.json <<'JSON'
 JSON
 export TURNS=$TMPDIR/turns.json
 cd project
-tm new-session -d -s pi -x 100 -y 30 \
-    "${PI_TEST_NVIM}" -u NONE -i NONE -n --cmd "set rtp^=${PI_TEST_PLUGIN:-${here%/*}}" \
-    -c "luafile $here/screen.init.lua" greet.py
+editor=(-u NONE -i NONE -n --cmd "set rtp^=${here%/*}" -c "luafile $here/screen.init.lua" greet.py)
+if "$PI_TEST_NVIM" --version | grep -q '^NVIM v0\.7'; then
+    tm new-session -d -s pi -x 100 -y 30 "$PI_TEST_NVIM" "${editor[@]}"
+else
+    # The newer one cannot be a terminal program by itself (see .ci/newer-neovim), but its
+    # terminal can show another one.
+    "$PI_TEST_NVIM" --headless --listen "$TMPDIR/socket" "${editor[@]}" </dev/null >"$TMPDIR/server.log" 2>&1 &
+    server=$!
+    trap 'tm kill-server 2>/dev/null; kill $server 2>/dev/null' EXIT
+    until [ -S "$TMPDIR/socket" ]; do
+        kill -0 $server || exit 1
+        sleep 0.05
+    done
+    tm new-session -d -s pi -x 100 -y 30 "$PI_TEST_NVIM" --server "$TMPDIR/socket" --remote-ui
+fi
 cd ..
 
 see 'import sys'
