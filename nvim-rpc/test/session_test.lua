@@ -80,6 +80,27 @@ function tests.a_restart_goes_on()
   agent.shows('Two.')
 end
 
+-- The agent of before holds the file until its process is over.
+function tests.a_restart_in_the_middle_of_a_command_loses_nothing()
+  agent.record(
+    { agent.call('bash', { command = "trap '' TERM; echo go; sleep 600; sleep 600" }) },
+    { { text = 'Two.' } },
+    { { text = 'Three.' } }
+  )
+  vim.cmd('Pi first')
+  agent.await_text('│ go')
+  local file = agent.session().file
+  vim.cmd('Pi restart')
+  vim.cmd('Pi second')
+  agent.await_text('Two.')
+  equal(agent.session().file, file)
+  vim.cmd('Pi restart')
+  agent.ask('third')
+  agent.shows_not('only read')
+  local kept = suite.read(file)
+  check(kept:find('"second"', 1, true) and kept:find('"third"', 1, true), kept)
+end
+
 function tests.conversations_are_completed_with_their_titles()
   agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
   agent.ask('what is | that?')

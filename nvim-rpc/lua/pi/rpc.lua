@@ -16,6 +16,8 @@ local last_number = 0
 ---@field channel number
 ---@field log string[] the last lines that pi-nvim printed
 ---@field handlers table event(event), error(text), host(request), ended(code)
+---@field gone boolean|nil whether its process is over, which is some time after close()
+---@field on_gone fun()|nil called then
 local Connection = {}
 Connection.__index = Connection
 
@@ -59,6 +61,10 @@ local function start_job(connection, cwd)
     end,
     on_exit = function(_, code)
       on_exit(connection, code)
+      connection.gone = true
+      if connection.on_gone and not editor_ends() then
+        connection.on_gone()
+      end
     end,
   })
 end

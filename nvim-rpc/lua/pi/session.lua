@@ -19,6 +19,8 @@ local by_buffer = setmetatable({}, { __mode = 'v' })
 ---@field connection pi.Connection|nil
 ---@field ready boolean whether the agent takes calls
 ---@field running boolean between agent_start and agent_end
+---@field more table|nil options of the next hello, see begin()
+---@field leaving pi.Connection|nil to an agent that ends
 ---@field chosen table options of hello that were chosen by command
 local Session = {}
 Session.__index = Session
@@ -192,11 +194,32 @@ local function watch(session, connection)
   end, GREETING_MS)
 end
 
---- Starts the agent unless it runs. more: options of hello, e.g. resume = ID.
-function Session:start(more)
-  if self.ready or self.greeted then
+-- An agent that ends still holds the file of its conversation for a moment. What comes
+-- meanwhile waits. Returns whether it does.
+local function wait_for_leaving(session)
+  local leaving = session.leaving
+  if not leaving or leaving.gone then
+    session.leaving = nil
+    return false
+  elseif not leaving.on_gone then
+    leaving.on_gone = function()
+      session.leaving = nil
+      local ok, err = pcall(session.start, session)
+      if not ok then
+        require('pi.notify')(tostring(err), vim.log.levels.ERROR)
+      end
+    end
+  end
+  return true
+end
+
+--- Starts the agent unless it runs, as begin() said last.
+function Session:start()
+  if self.ready or self.greeted or wait_for_leaving(self) then
     return
   end
+  local more = self.more
+  self.more = nil
   config.tell_problems()
   self.connection = self.connection or connect(self)
   self.greeted = true
@@ -300,7 +323,8 @@ function Session:begin(more)
   self:stop()
   self:forget()
   self:emit({ type = 'session_renew' })
-  self:start(more)
+  self.more, self.queue = more, {}
+  self:start()
 end
 
 --- Starts the agent again, with the same conversation.
@@ -311,8 +335,10 @@ end
 
 --- Ends the agent and all that it started; the conversation is kept on disk.
 function Session:stop()
-  if self.connection then
-    self.connection:close()
+  local connection = self.connection
+  if connection then
+    self.leaving = connection.is_job and connection or nil
+    connection:close()
   end
 end
 
