@@ -175,6 +175,29 @@ static bool match_double_star(struct glob *g, struct sv p, struct sv s)
     }
 }
 
+// A character of the pattern that stands for itself, as far as one byte tells.
+static bool is_plain(char c)
+{
+    return (unsigned char)c < 0x80 && !strchr("*?[]{},\\", c);
+}
+
+static bool same_byte(const struct glob *g, char a, char b)
+{
+    return folded(g, (unsigned char)a) == folded(g, (unsigned char)b);
+}
+
+// Goes on to where the rest of the pattern may begin: to its first character, or at
+// least by one character.
+static void skip_to(const struct glob *g, struct sv p, struct sv *s)
+{
+    (void)next_character(s);
+    if (p.n > 0 && is_plain(p.p[0])) {
+        while (s->n > 0 && s->p[0] != '/' && !same_byte(g, p.p[0], s->p[0])) {
+            *s = sv_from(*s, 1);
+        }
+    }
+}
+
 static bool match_star(struct glob *g, struct sv p, struct sv s)
 {
     while (p.n > 0 && p.p[0] == '*') {
@@ -193,7 +216,7 @@ static bool match_star(struct glob *g, struct sv p, struct sv s)
             g->star_failed = true;
             return false;
         }
-        (void)next_character(&s);
+        skip_to(g, p, &s);
     }
 }
 
@@ -316,6 +339,11 @@ static bool match(struct glob *g, struct sv p, struct sv s, bool at_start)
 bool glob_match(struct sv pattern, struct sv path, unsigned flags)
 {
     struct glob g = {.flags = flags};
+    // Most names of a tree differ from the pattern in their last character.
+    if (pattern.n > 0 && path.n > 0 && is_plain(pattern.p[pattern.n - 1]) &&
+        !same_byte(&g, pattern.p[pattern.n - 1], path.p[path.n - 1])) {
+        return false;
+    }
     return match(&g, pattern, path, true);
 }
 
