@@ -39,7 +39,7 @@ local function is_same_file(name, path, stat)
 end
 
 -- The loaded buffer of a real path, or nil. A file can be in two of them, by two names; then
--- it is the one with changes, and if both have some the second comes, too.
+-- it is the one with changes, and if both have some the second comes, too; then all of them.
 function M.find(path)
   local found = {}
   local stat = uv.fs_stat(path)
@@ -58,7 +58,7 @@ function M.find(path)
     return a < b
   end)
   local rival = found[2] and vim.bo[found[2]].modified and found[2] or nil
-  return found[1], rival
+  return found[1], rival, found
 end
 
 local function give(buf)
@@ -264,6 +264,9 @@ function requests.apply(file)
     require('pi.notify')(words, vim.log.levels.WARN)
   end
   review.changed(buf, before, change.content(buf), 'edit')
+  for _, other in ipairs(file.all) do
+    pcall(disk.check, other) -- by another name
+  end
   local text = clean and change.text(buf)
   return {
     status = 'ok',
@@ -276,7 +279,7 @@ end
 
 -- Answers one request, or returns nil when it must be asked again a moment later.
 local function answer(op, path, version, changes)
-  local buf, rival = M.find(path)
+  local buf, rival, all = M.find(path)
   if not buf then
     return { status = op == 'apply' and 'stale' or 'not_open' }
   elseif change.must_wait(buf) then
@@ -292,6 +295,7 @@ local function answer(op, path, version, changes)
   local file = {
     buf = buf,
     rival = rival,
+    all = all,
     state = state,
     version = version,
     changes = changes,
