@@ -223,9 +223,6 @@ static enum pi_status decode_and_fit(struct work *w, struct pi_error *err)
     if (status != PI_OK) {
         return status;
     }
-    if ((uint64_t)w->info.width * w->info.height > PICTURE_PIXELS_MAX) {
-        return leave_out(w, "it has more than 50 million pixels");
-    }
     if (picture_read(&w->picture, w->bytes, &why) != PI_OK) {
         return leave_out(w, why.message);
     }
@@ -251,6 +248,8 @@ enum pi_status image_make(struct image *out, struct sv bytes, bool as_is,
         status = leave_out(&w, "the file is larger than 64MB");
     } else if (as_is) {
         status = send(&w, bytes, w.info.mime_type);
+    } else if ((uint64_t)w.info.width * w.info.height > PICTURE_PIXELS_MAX) {
+        status = leave_out(&w, "it has more than 50 million pixels");
     } else if (!is_jpeg(&w) && strcmp(w.info.mime_type, "image/png") != 0) {
         status = pass_on(&w);
     } else {
