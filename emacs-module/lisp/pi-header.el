@@ -88,8 +88,11 @@ Only when no frame has the focus."
         (queue (length (pi-session-queue session)))
         (changed (length (pi-session-changed session))))
     (list
-     (pi-header--part (or (plist-get model :id) "default model") #'pi-select-model nil
-                      "mouse-1: another model")
+     (pi-header--part (pcase (plist-get model :id)
+                        ('nil "default model")
+                        ("" "no model")
+                        (id id))
+                      #'pi-select-model nil "mouse-1: another model")
      (and (plist-get model :reasoning) (pi-session-thinking session)
           (pi-header--part (concat "thinking " (pi-session-thinking session))
                            #'pi-select-thinking nil "mouse-1: another level"))

@@ -353,6 +353,12 @@
   (pi-transcript-tests--with
     (let ((global-mode-string nil))
       (should (string-search "ready" pi-header--text))
+      ;; Nothing can be asked.
+      (should (equal (substring-no-properties
+                      (let ((copy (copy-sequence session)))
+                        (setf (pi-session-model copy) '(:id ""))
+                        (car (pi-header--parts copy))))
+                     "no model"))
       (pi-transcript-tests--tell session "agent_start")
       (pi-transcript-tests--tell
        session "message_end"
