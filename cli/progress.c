@@ -119,7 +119,7 @@ static struct sv failure_line(struct sv first, struct sv last)
 static void add_outcome(struct buf *b, const struct json *result, bool failed)
 {
     struct json *content = json_get(result, "content");
-    struct sv line, first = {0}, last = {0};
+    struct sv line, first = {0}, second = {0}, last = {0};
     size_t lines = 0, images = 0;
     for (struct json *block = json_first(content); block; block = json_next(block)) {
         const char *text = json_get_str(block, "text");
@@ -128,6 +128,7 @@ static void add_outcome(struct buf *b, const struct json *result, bool failed)
         while (sv_next_line(&rest, &line)) {
             first = first.n > 0 ? first : line;
             last = line.n > 0 ? line : last;
+            second = lines == 1 ? line : second;
             lines++;
         }
     }
@@ -136,6 +137,9 @@ static void add_outcome(struct buf *b, const struct json *result, bool failed)
         show_line(b, failure_line(first, last), OUTCOME_COLUMNS);
     } else if (lines == 1 && images == 0) {
         show_line(b, last, OUTCOME_COLUMNS);
+    } else if (images == 0 && sv_starts(second, sv_of("["))) {
+        // A note on the one line above it matters more than the number of lines.
+        show_line(b, second, OUTCOME_COLUMNS);
     } else if (images > 0) {
         buf_addf(b, "%zu image%s", images, images == 1 ? "" : "s");
     } else {

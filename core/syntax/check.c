@@ -206,11 +206,11 @@ static void tell(struct buf *out, const struct checking *c)
     const struct faults *f = &c->after;
     size_t shown = f->len < SHOWN_MAX ? f->len : SHOWN_MAX;
     bool may_be_macro = strcmp(c->language, "c") == 0 || strcmp(c->language, "cpp") == 0;
-    buf_addf(out, "\n[%s, but ", c->request->is_new ? "Written" : "The change was made");
+    buf_adds(out, c->request->is_new ? "\n[The file has " : "\n[The file now has ");
     if (f->len == 1) {
-        buf_adds(out, "the file now has a syntax error");
+        buf_adds(out, "a syntax error");
     } else {
-        buf_addf(out, "the file now has %zu syntax errors", f->len);
+        buf_addf(out, "%zu syntax errors", f->len);
     }
     buf_addf(out, "%s%s:", c->request->is_new ? "" : " that it did not have before",
              shown < f->len ? ", the first" : "");

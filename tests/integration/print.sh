@@ -26,6 +26,11 @@ turns "$(tool read '{}')" "$(text done)"
 run 'a call without its arguments' answer x
 holds err '● read  failed'
 
+printf '\xEF\xBB\xBFone\n' >bom.txt
+turns "$(tool write '{"path":"bom.txt","content":"two\n"}')" "$(text done)"
+run 'a note on a call that went well' answer x
+holds err '[The byte order mark at the start'
+
 turns "$(failure 'the model is on fire')"
 run 'model error' answer x
 code_is 1

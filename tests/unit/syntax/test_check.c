@@ -57,8 +57,8 @@ static void test_c(void **state)
 {
     silent(*state, "a.c", C_BEFORE, C_BEFORE);
     char *text = check(*state, "a.c", C_BEFORE, C_NO_BRACE);
-    assert_string_equal(text, "\n[The change was made, but the file now has a syntax "
-                              "error that it did not have before:\n"
+    assert_string_equal(text, "\n[The file now has a syntax error that it did not have "
+                              "before:\n"
                               "line 5, column 12: \"{\" is not closed: if (a) {]");
     free(text);
     tells(*state, "a.c", C_BEFORE,
@@ -130,10 +130,9 @@ static void test_go(void **state)
 
 static void test_new_file(void **state)
 {
-    tells(
-        *state, "a.json", NULL, "{\"a\": 1,\n \"b\": 2",
-        "[Written, but the file now has a syntax error:\nline 1, column 1: \"{\" is not "
-        "closed");
+    tells(*state, "a.json", NULL, "{\"a\": 1,\n \"b\": 2",
+          "[The file has a syntax error:\nline 1, column 1: \"{\" is not "
+          "closed");
     silent(*state, "tsconfig.json", NULL, "{\"a\": 1,}");
     silent(*state, "a.yaml", NULL, "a: {{ .Values.x }}\n{{- if y }}\nb: 1\n{{- end }}\n");
     silent(*state, "a.txt", NULL, "if (((");

@@ -37,8 +37,7 @@ static void test_edit(void **state)
     assert_true(fixture_call(f, &tool_edit,
                              "{\"path\":\"a.c\",\"edits\":[{\"oldText\":\"g(1)\","
                              "\"newText\":\"g(1\"}]}"));
-    assert_contains(f,
-                    "Successfully replaced 1 block(s) in a.c.\n[The change was made, ");
+    assert_contains(f, "Successfully replaced 1 block(s) in a.c.\n[The file now has ");
     assert_contains(f, "\nline 3, column 13: \"(\" is not closed: return g(1;]");
     fixture_expect(f, "a.c", sv_of("int f(void)\n{\n    return g(1;\n}\n"));
 
@@ -53,7 +52,7 @@ static void test_write(void **state)
     struct tool_fixture *f = *state;
     assert_true(fixture_call(f, &tool_write,
                              "{\"path\":\"a.py\",\"content\":\"if x:\\ny()\\n\"}"));
-    assert_contains(f, "\n[Written, but the file now has a syntax error:\nline 1, "
+    assert_contains(f, "\n[The file has a syntax error:\nline 1, "
                        "column 1: no indented block follows: if x:]");
     // The same error again is no news.
     assert_true(fixture_call(f, &tool_write,
