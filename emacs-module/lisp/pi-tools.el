@@ -58,7 +58,7 @@ They come from compilers and language servers, of their last check."
   :label "Diagnostics"
   :parameters (&optional (path string "Only those of this file, which must be open."))
   :snippet "Show errors and warnings that the user's editor found"
-  :title "diagnostics {path}"
+  :title "diagnostics"
   :reads t
   :shipped t
   (let* ((buffers (seq-filter (lambda (buffer)
@@ -80,6 +80,17 @@ They come from compilers and language servers, of their last check."
                     (not (memq (xref-find-backend) '(nil etags)))))
                 (pi-tools--buffers nil))
       (error "Name a path that is open in Emacs")))
+
+(defun pi-tools--backend ()
+  "What finds identifiers in the current buffer, or an error."
+  (let ((backend (xref-find-backend)))
+    ;; Etags would ask for a table of tags.
+    (if (or (null backend)
+            (and (eq backend 'etags)
+                 (not (bound-and-true-p tags-file-name))
+                 (not (bound-and-true-p tags-table-list))))
+        (error "The editor knows nothing of the language of %s" (buffer-name))
+      backend)))
 
 (defun pi-tools--identifier (backend identifier line)
   "What BACKEND takes for IDENTIFIER, in LINE of the current buffer if not nil."
@@ -122,7 +133,7 @@ line where the identifier stands if you can."
                (path string "A file that is open in the editor and has the identifier.")
                (line integer "The line of path where the identifier stands, from 1."))
   :snippet "Find definitions and references of an identifier with the user's editor"
-  :title "xref {kind} {identifier}"
+  :title "xref {identifier}"
   :reads t
   :shipped t
   (let* ((directory default-directory)
@@ -131,8 +142,7 @@ line where the identifier stands if you can."
             (save-excursion
               (save-restriction
                 (widen)
-                (let* ((backend (or (xref-find-backend)
-                                    (error "The editor knows nothing of this language")))
+                (let* ((backend (pi-tools--backend))
                        (identifier (pi-tools--identifier
                                     backend (plist-get args :identifier)
                                     (plist-get args :line))))

@@ -192,6 +192,11 @@
       (should (string-match-p "\\`a\\.el:1: (defun pi-tool-tests-thing)" text)))
     (should-error (pi-tool-tests--shipped 'xref-find :identifier "nothing"
                                           :path "a.el" :line 2))
+    (pi-tests--write (expand-file-name "b.txt" dir) "thing\n")
+    (find-file-noselect (expand-file-name "b.txt" dir))
+    (let ((err (should-error (pi-tool-tests--shipped 'xref-find :identifier "thing"
+                                                     :path "b.txt"))))
+      (should (string-search "knows nothing of the language of b.txt" (cadr err))))
     (should (equal "Nothing was found."
                    (pi-tool-tests--shipped 'xref-find :identifier "no-such-thing-xyz"
                                            :path "a.el")))))
