@@ -9,11 +9,9 @@
 #include "sys/file.h"
 #include "utf16.h"
 
-enum {
-    TEXT_SNIFF = 512,
-    AT_ONCE = 256 * 1024, // larger files are judged by their start before they are read
-    LARGE = 1024 * 1024,  // of these one at a time is in memory
-};
+// Larger files are judged by their start before they are read, and one at a time is in
+// memory.
+enum { TEXT_SNIFF = 512, LARGE = 256 * 1024 };
 
 static pthread_mutex_t one_large_file = PTHREAD_MUTEX_INITIALIZER;
 
@@ -79,7 +77,7 @@ static bool read_more(struct grep_file *f, int fd, size_t want)
 // Files that do not tell their size (of the kernel) are read up to FILE_TYPE_SNIFF.
 static bool load(struct grep_file *f, int fd, size_t size)
 {
-    size_t start = size > 0 && size <= AT_ONCE ? size : FILE_TYPE_SNIFF;
+    size_t start = size > 0 && size <= LARGE ? size : FILE_TYPE_SNIFF;
     buf_clear(&f->bytes);
     if (!read_more(f, fd, start)) {
         return false;
