@@ -19,7 +19,7 @@
 
 (defun package-test--wait (condition)
   "Wait until CONDITION returns non-nil."
-  (let ((end (+ (float-time) 100)))
+  (let ((end (+ (float-time) 280)))
     (while (not (funcall condition))
       (when (or (> (float-time) end)
                 (not (or pi-module--build (fboundp 'pi-module--abi))))
