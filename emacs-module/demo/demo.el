@@ -65,6 +65,8 @@ The agent has changed roman in its buffer, marked with +, and saved it.
       ;; In a folder that is thrown away commands may run without a question.
       pi-yolo t)
 (global-set-key (kbd "C-c a") pi-command-map)
+;; All is thrown away, so there is nothing to save.
+(global-set-key (kbd "C-x C-c") #'kill-emacs)
 (add-hook 'pi-turn-end-functions (lambda (&rest _) (demo--say demo-after)))
 (add-hook 'emacs-startup-hook #'demo--start)
 
