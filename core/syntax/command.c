@@ -46,7 +46,7 @@ static bool visit_declaration(struct command_parser *p, TSNode node,
                               struct command_place at)
 {
     size_t command;
-    if (!command_add(p, &command, node, at) || !command_check_gaps(p, node)) {
+    if (!command_add(p, &command, node, at) || !command_check_gaps(p, node, NULL)) {
         return false;
     }
     for (uint32_t i = 0; i < ts_node_child_count(node); i++) {
@@ -89,20 +89,31 @@ static bool visit_lone_assignments(struct command_parser *p, TSNode node,
 
 // ---- compound commands
 
+static bool add_dash(struct command_parser *p, size_t command, size_t at)
+{
+    struct command_word word = {.text = strdup("-"), .start = at, .end = at + 1};
+    p->dashes--;
+    return word.text ? command_add_word(p, command, &word) : command_no_memory(p);
+}
+
 static bool visit_redirected(struct command_parser *p, TSNode node,
                              struct command_place at)
 {
     TSNode body = parse_field(node, "body");
-    size_t command = SIZE_MAX;
+    size_t command = SIZE_MAX, dash = SIZE_MAX;
     bool simple = parse_is(body, "command");
     if (simple || ts_node_is_null(body)) {
         // A line that ended in between would end the command.
-        if (!command_check_gaps(p, node) || !command_add(p, &command, node, at)) {
+        if (!command_check_gaps(p, node, simple ? &dash : NULL) ||
+            !command_add(p, &command, node, at)) {
             return false;
         }
     }
     if (simple &&
         !(command_visit_parts(p, body, command, at) && command_check_name(p, command))) {
+        return false;
+    }
+    if (dash != SIZE_MAX && !add_dash(p, command, dash)) {
         return false;
     }
     bool compound = !simple && !ts_node_is_null(body);
@@ -443,7 +454,8 @@ static bool visit_tree(struct command_parser *p, TSNode root)
     }
     return command_add_scope(p, &top, COMMAND_TOP, 0) && command_check_tree(p, root) &&
            command_visit_children(
-               p, root, (struct command_place){.scope = top, .position = &position});
+               p, root, (struct command_place){.scope = top, .position = &position}) &&
+           (p->dashes == 0 || command_fail(p, 0));
 }
 
 enum pi_status command_parse(struct command_list *out, struct grammars *grammars,

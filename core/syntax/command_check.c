@@ -49,6 +49,7 @@ static bool is_sign(struct sv leaf)
 struct protection {
     size_t expansion_end; // of ${ }, in which quotes may not protect
     size_t heredoc_end;   // of a body that is taken as it is
+    size_t body_end; // of a body with expansions: no leaves for the text between them
 };
 
 // A comment begins a word, which no blank with a backslash does, and ends with its line,
@@ -210,6 +211,34 @@ static bool visit(struct command_parser *p, TSNode node, struct protection *by)
     return true;
 }
 
+bool command_is_dash_gap(struct sv text, size_t from, size_t to)
+{
+    const char *dash = to > from + 2 ? memchr(text.p + from, '-', to - from) : NULL;
+    size_t at = dash ? (size_t)(dash - text.p) : from;
+    return at > from && at + 1 < to && command_is_gap(text, from, at, false) &&
+           command_is_gap(text, at + 1, to, false);
+}
+
+// What lies before a node and in no leaf: [at, start).
+static bool check_gap(struct command_parser *p, TSNode node, size_t at,
+                      const struct protection *by)
+{
+    size_t start = ts_node_start_byte(node);
+    if (at < by->body_end) {
+        size_t end = start < by->body_end ? start : by->body_end;
+        return !hides_substitution(sv_sub(p->text, at, end - at), true) &&
+               command_is_gap(p->text, end, start, true);
+    }
+    if (command_is_gap(p->text, at, start, true)) {
+        return true;
+    }
+    // The grammar has no node for the "-" of "python3 - <<E".
+    bool dash = (parse_is(node, "<<") || parse_is(node, "<<-")) &&
+                command_is_dash_gap(p->text, at, start);
+    p->dashes += dash;
+    return dash;
+}
+
 bool command_check_tree(struct command_parser *p, TSNode root)
 {
     struct parse_walk w = parse_walk_start(root);
@@ -220,12 +249,17 @@ bool command_check_tree(struct command_parser *p, TSNode root)
     while (ok && parse_walk_next(&w, true, &node)) {
         size_t start = ts_node_start_byte(node), end = ts_node_end_byte(node);
         ok = visit(p, node, &by);
+        if (ok && parse_is(node, "heredoc_body") && start >= by.heredoc_end) {
+            ok = start >= at && command_is_gap(p->text, at, start, true);
+            by.body_end = end;
+            at = start;
+        }
         if (!ok || ts_node_child_count(node) > 0) {
             continue;
         }
         // Nodes of the scanner may overlap with what stands before them.
         ok = end <= p->text.n && (start >= at || end <= at) &&
-             (start < at || command_is_gap(p->text, at, start, true)) &&
+             (start < at || check_gap(p, node, at, &by)) &&
              check_leaf(p, node, sv_sub(p->text, start, end - start), &by);
         at = end > at ? end : at;
     }

@@ -10,6 +10,7 @@ struct command_parser {
     struct sv text;
     size_t pipelines; // numbers given so far
     unsigned depth;
+    int dashes;  // words "-" that the grammar left out and that are not in the list yet
     bool failed; // not understood, or no memory
     bool nomem;
     size_t where; // byte at which it was not understood
@@ -60,8 +61,11 @@ bool command_visit_parts(struct command_parser *p, TSNode node, size_t command,
 /** The first word must be one that bash takes for the name of a command, too. */
 bool command_check_name(struct command_parser *p, size_t command);
 
-/** Between the parts of a simple command no line may end. */
-bool command_check_gaps(struct command_parser *p, TSNode node);
+/**
+ * Between the parts of a simple command no line may end. *dash, which may be NULL, gets
+ * the place of a "-" before a here-document, which is no node; else it stays.
+ */
+bool command_check_gaps(struct command_parser *p, TSNode node, size_t *dash);
 
 bool command_is_reserved(struct sv word);
 
@@ -95,6 +99,9 @@ void command_word_finish(struct command_word *w);
  * substitution hidden in them, comments and here-documents that end where bash ends them.
  */
 bool command_check_tree(struct command_parser *p, TSNode root);
+
+/** A "-" between blanks. */
+bool command_is_dash_gap(struct sv text, size_t from, size_t to);
 
 /** Nothing but blanks and joined lines in [from, to): no end of a command. */
 bool command_is_gap(struct sv text, size_t from, size_t to, bool newlines);

@@ -297,13 +297,19 @@ bool command_check_name(struct command_parser *p, size_t command)
 }
 
 // Between the parts of a simple command no line may end.
-bool command_check_gaps(struct command_parser *p, TSNode node)
+bool command_check_gaps(struct command_parser *p, TSNode node, size_t *dash)
 {
     size_t at = ts_node_start_byte(node);
     for (uint32_t i = 0; i < ts_node_child_count(node); i++) {
         TSNode child = ts_node_child(node, i);
         size_t start = ts_node_start_byte(child);
-        if (start > at && !command_is_gap(p->text, at, start, false)) {
+        bool gap = start <= at || command_is_gap(p->text, at, start, false);
+        if (!gap && dash && i == 1 && parse_is(child, "heredoc_redirect") &&
+            command_is_dash_gap(p->text, at, start)) {
+            *dash = at + strcspn(p->text.p + at, "-");
+            gap = true;
+        }
+        if (!gap) {
             return command_fail(p, at);
         }
         at = ts_node_end_byte(child);
@@ -355,7 +361,7 @@ bool command_visit_parts(struct command_parser *p, TSNode node, size_t command,
     if (ts_node_child_count(node) > COMMAND_CHILDREN_MAX) {
         return command_fail_at(p, node);
     }
-    if (!command_check_gaps(p, node)) {
+    if (!command_check_gaps(p, node, NULL)) {
         return false;
     }
     for (uint32_t i = 0; i < ts_node_child_count(node); i++) {

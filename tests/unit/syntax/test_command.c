@@ -177,6 +177,10 @@ static void test_redirects(void **state)
     check(*state, "cat <<E\n$x $(a)\nE\nb",
           "0.0: <cat> H <E>\n/subst 1.0: <a>\n2.0: <b>\n");
     check(*state, "cat <<'E'\n$(a) `b`\nE\nc", "0.0: <cat> H <'E'>\n1.0: <c>\n");
+    check(*state, "cat << E\nhello $x you $(a)\nand $(b)d\nE\n",
+          "0.0: <cat> H <E>\n/subst 1.0: <a>\n/subst 2.0: <b>\n");
+    check(*state, "python3 -u - <<'E' > f\nprint('$(a)')\nE\n",
+          "0.0: <python3> <-u> <-> W <f> H <'E'>\n");
     check(*state, "cat <<-E > f\n\ttext\n\tE\n", "0.0: <cat> W <f> H <E>\n");
     check(*state, "cat <<E | sh\nrm x\nE\n", "0.0: <cat> H <E>\n0.1: <sh>\n");
 }
@@ -215,6 +219,9 @@ static void test_refused(void **state)
         "cat <<E; a \"b\nE\nc\"",
         "cat <<E\na\\\nE\nE\n",
         "{a; rm x; }",
+        "a > b - <<E\nE\n",
+        "{ a; } - <<E\nE\n",
+        "cat <<E\nx `a` $x\nE\n",
         "cmd \\ x\v",
         "a\\\nb",
         "a <> b",
