@@ -27,7 +27,7 @@
   "The terminal shows what it did when STEP was recorded."
   (let ((file (expand-file-name (format "emacs/day-%s.screen" step)
                                 (getenv "PI_TEST_DATA")))
-        (end (+ (float-time) 10))
+        (end (+ (float-time) 30))
         (screen ""))
     (if (getenv "PI_UPDATE_SCREENS")
         (progn

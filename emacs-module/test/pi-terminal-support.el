@@ -35,7 +35,7 @@
 
 (defun pi-terminal-tests--see (text)
   "Wait until the terminal shows TEXT."
-  (let ((end (+ (float-time) 15)) screen)
+  (let ((end (+ (float-time) 40)) screen)
     (while (not (string-search text (setq screen (pi-terminal-tests--screen))))
       (when (> (float-time) end)
         (error "No %S on the screen:\n%s" text screen))
