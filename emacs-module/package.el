@@ -18,6 +18,15 @@
       (search-forward "-*-" (line-end-position))
       (insert " lexical-binding: t;"))))
 
+(defun pi-package--provide (file)
+  "Let the autoloads in FILE be loaded with `require', as since Emacs 29."
+  (with-temp-file file
+    (insert-file-contents file)
+    (unless (search-forward "(provide '" nil t)
+      (goto-char (point-max))
+      (search-backward "\f")
+      (insert "(provide 'pi-autoloads)\n\n"))))
+
 (defun pi-package-describe ()
   "Write pi-pkg.el and pi-autoloads.el."
   (require (quote package))
@@ -28,7 +37,8 @@
        (package-buffer-info))
      (expand-file-name "pi-pkg.el" directory))
     (pi-package--bind-lexically (expand-file-name "pi-pkg.el" directory))
-    (package-generate-autoloads "pi" directory)))
+    (package-generate-autoloads "pi" directory)
+    (pi-package--provide (expand-file-name "pi-autoloads.el" directory))))
 
 (defun pi-package-compile ()
   "Compile all files."

@@ -16,7 +16,7 @@
 ;;
 ;; No global key is bound; `pi-command-map' is there for a prefix of your choice:
 ;;
-;;   (global-set-key (kbd "C-c a") pi-command-map)
+;;   (global-set-key (kbd "C-c a") 'pi-command-map)
 
 ;;; Code:
 
@@ -432,6 +432,7 @@ being built, the text waits for that, and the value is nil."
       (define-key map (kbd key) command))
     map)
   "Commands of pi, for a prefix key of your choice.")
+;;;###autoload (autoload 'pi-command-map "pi" "Commands of pi." t 'keymap)
 (fset 'pi-command-map pi-command-map)
 
 ;;;###autoload

@@ -12,6 +12,14 @@ fi
 cd "$TMPDIR"
 "$here/package" "$emacs" made >package.log 2>&1 || { cat package.log; exit 1; }
 
+# The lines that README.md and the manual give for the folder.
+found=$("$emacs" -Q --batch --eval "(progn
+    (add-to-list 'load-path \"$(echo "$PWD"/made/pi-*[0-9])\")
+    (require 'pi-autoloads)
+    (global-set-key (kbd \"C-c a\") 'pi-command-map)
+    (princ (list (featurep 'pi) (key-binding (kbd \"C-c a p\")))))" 2>&1) || true
+[ "$found" = "(nil pi-prompt)" ] || { echo "the lines for the init file: $found"; exit 1; }
+
 # A home with an init file and nothing else.
 mkdir -p "$HOME/.emacs.d" project
 echo "(require 'package) (package-initialize)" >"$HOME/.emacs.d/init.el"
