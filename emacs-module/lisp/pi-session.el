@@ -228,8 +228,13 @@ KEYS are those of the mode's MAP that go before Evil's own."
         (evil-define-key* state map (kbd key) command)))))
 
 (defun pi-session-directory-here ()
-  "The root of the current project, or the current directory."
-  (let ((project (project-current)))
+  "The root of the current project, or the current directory.
+One that is still to be made, for a new file, stands for the one above it."
+  (let* ((default-directory
+           (or (and (not (file-remote-p default-directory))
+                    (locate-dominating-file default-directory #'file-directory-p))
+               default-directory))
+         (project (project-current)))
     (file-name-as-directory
      (expand-file-name (if project (project-root project) default-directory)))))
 

@@ -23,6 +23,16 @@
       (with-current-buffer " *pi-log*"
         (should (string-search "Broken on purpose" (buffer-string)))))))
 
+(ert-deftest pi-session-tests-directory-to-be-made ()
+  "A new file in a directory that is not there yet belongs to the one above it."
+  (pi-tests--in-directory dir
+    (let ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
+          (above (pi-session-directory-here)))
+      (let ((default-directory (expand-file-name "to/be/made/" dir)))
+        (should (equal (pi-session-directory-here) above))
+        (pi-prompt "x")
+        (pi-tests--ended)))))
+
 (ert-deftest pi-session-tests-added-tool ()
   "A tool of Emacs is called, and may answer at once or later."
   (pi-tests--in-directory dir
