@@ -7,6 +7,7 @@
 local api = vim.api
 local change = require('pi.change')
 local disk = require('pi.disk')
+local interrupt = require('pi.interrupt')
 local uv = vim.uv or vim.loop
 local M = {}
 
@@ -316,7 +317,7 @@ function M.serve(op, path, version, changes, reply, request)
     result = { status = 'io', message = 'Neovim failed: ' .. tostring(result) }
   end
   if not result and reply then
-    vim.defer_fn(function()
+    local again = interrupt.wrap(function()
       if request and request.withdrawn then
         return
       end
@@ -324,7 +325,8 @@ function M.serve(op, path, version, changes, reply, request)
       if late then
         reply(late)
       end
-    end, AGAIN_MS)
+    end)
+    vim.defer_fn(again, AGAIN_MS)
   end
   return result
 end

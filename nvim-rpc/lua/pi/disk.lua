@@ -4,6 +4,7 @@
 local api = vim.api
 local bus = require('pi.bus')
 local change = require('pi.change')
+local interrupt = require('pi.interrupt')
 local uv = vim.uv or vim.loop
 local M = {}
 
@@ -236,11 +237,12 @@ function M.sync_one(buf, on_change)
 end
 
 function M.sync_later(buf, on_change)
-  vim.defer_fn(function()
+  local sync = interrupt.wrap(function()
     if api.nvim_buf_is_loaded(buf) then
       M.sync_one(buf, on_change)
     end
-  end, 50)
+  end)
+  vim.defer_fn(sync, 50)
 end
 
 --- The same for each open file below a folder, after a command that may have changed any.

@@ -1,6 +1,8 @@
 -- A word to the user that never needs a key: one short line, and of several in a moment
 -- only the worst, or the last of these. Whoever replaced vim.notify gets them all and whole.
 
+local interrupt = require('pi.interrupt')
+
 local BUSY_MS = 100
 
 local waiting
@@ -27,7 +29,9 @@ local function is_busy()
   return mode.blocking or mode.mode:find('^[cr]') ~= nil
 end
 
-local function show()
+local show
+
+show = interrupt.wrap(function()
   if vim.v.exiting ~= vim.NIL then
     return
   elseif is_busy() then
@@ -38,7 +42,7 @@ local function show()
   waiting = nil
   vim.cmd('redraw')
   vim.api.nvim_echo({ { cut(text), highlights[level] } }, true, {})
-end
+end)
 
 --- Tells the user. May be called anywhere but in a fast context.
 ---@param text string

@@ -1,6 +1,7 @@
 -- Connections to pi-nvim. It calls one function here, on(), with batches of items. What
 -- Neovim says goes out as notifications; nothing here waits for an answer.
 
+local interrupt = require('pi.interrupt')
 local M = {}
 
 -- Raised when a method or an item of a batch changes its meaning; pi-nvim has the same.
@@ -153,11 +154,12 @@ local function serve(connection, request)
   end
   local ok, answer = pcall(connection.handlers.host, request, reply)
   if not ok and tostring(answer):find('E565') then
-    vim.schedule(function()
+    local again = interrupt.wrap(function()
       if connection.requests[request.id] then
         serve(connection, request)
       end
     end)
+    vim.schedule(again)
   elseif not ok then
     reply({ status = 'io', message = 'Neovim failed: ' .. tostring(answer) })
   elseif answer then
@@ -227,6 +229,7 @@ end
 local function take(connection, batch)
   for _, item in ipairs(batch) do
     local handler = items[item[1]]
+    interrupt.set_aside()
     local ok, err = pcall(handler or error, connection, unpack(item, 2))
     if not ok then
       pcall(connection.handlers.error, tostring(err))
@@ -235,7 +238,7 @@ local function take(connection, batch)
 end
 
 --- The one entry for pi-nvim. Its return says that the batch was taken.
-function M.on(number, batch)
+M.on = interrupt.wrap(function(number, batch)
   if type(number) == 'table' then
     other_version(number)
     return 0
@@ -245,7 +248,7 @@ function M.on(number, batch)
     require('pi.bus').batch(take, connection, batch)
   end
   return #batch
-end
+end)
 
 --- Ends all connections.
 function M.stop()

@@ -1,6 +1,7 @@
 -- What a status line may show, and the clock that drives it while an agent works.
 
 local bus = require('pi.bus')
+local interrupt = require('pi.interrupt')
 local M = {}
 
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
@@ -141,16 +142,13 @@ end
 function M.wake()
   dirty = true
   if not timer then
+    local on_time = interrupt.wrap(function()
+      if timer and vim.v.exiting == vim.NIL then
+        tick()
+      end
+    end)
     timer = vim.loop.new_timer()
-    timer:start(
-      TICK_MS,
-      TICK_MS,
-      vim.schedule_wrap(function()
-        if timer and vim.v.exiting == vim.NIL then
-          tick()
-        end
-      end)
-    )
+    timer:start(TICK_MS, TICK_MS, vim.schedule_wrap(on_time))
   end
 end
 
