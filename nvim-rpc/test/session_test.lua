@@ -174,6 +174,26 @@ function tests.a_buffer_that_was_wiped_comes_back()
   agent.shows('Two.')
 end
 
+-- `:q!` unloads a buffer that is not written, and it may come back by its number.
+function tests.a_buffer_that_was_unloaded_comes_back()
+  agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
+  agent.ask('first')
+  for _, command in ipairs({ 'Pi open bottom', 'sbuffer %d' }) do
+    agent.go_to('❯ first')
+    local old = api.nvim_get_current_buf()
+    vim.cmd('q!')
+    vim.cmd(command:format(old))
+    agent.await_text('One.')
+    equal(vim.fn.win_findbuf(require('pi.render').buffer(agent.session())), { agent.window() })
+    equal(
+      api.nvim_buf_get_name(api.nvim_win_get_buf(agent.window())),
+      'pi://' .. agent.session().id
+    )
+  end
+  agent.ask('second')
+  agent.shows('Two.')
+end
+
 function tests.a_conversation_is_opened_by_its_name()
   agent.record({ { text = 'One.' } })
   agent.ask('first')

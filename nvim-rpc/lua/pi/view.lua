@@ -80,6 +80,13 @@ local function create(session)
   api.nvim_buf_set_lines(view.buf, 0, -1, true, { first })
   view.kind = 'meta'
   vim.bo[view.buf].modifiable = false
+  -- `:q!` and ZQ throw the text away, though the buffer stays.
+  api.nvim_create_autocmd('BufUnload', {
+    buffer = view.buf,
+    callback = function()
+      view.lost = true
+    end,
+  })
   vim.bo[view.buf].filetype = 'pi'
   if not vim.b[view.buf].did_ftplugin then -- filetype plugins are off
     api.nvim_buf_call(view.buf, function()
@@ -89,16 +96,27 @@ local function create(session)
   return view
 end
 
+-- Lets a view take the windows of an older one, which goes.
+local function replace(old, view)
+  if old and api.nvim_buf_is_valid(old.buf) then
+    for _, win in ipairs(vim.fn.win_findbuf(old.buf)) do
+      api.nvim_win_set_buf(win, view.buf)
+    end
+    api.nvim_buf_delete(old.buf, { force = true })
+  end
+end
+
 --- The view of a session, made when needed.
 ---@return pi.View
 function M.of(session)
   local view = views[session]
-  if not (view and api.nvim_buf_is_valid(view.buf)) then
-    local lost = view ~= nil
+  if not view or view.lost then
+    local old = view
     view = create(session)
     views[session] = view
     bus.emit({ type = 'view_created', view = view }, session)
-    if lost and session.id then
+    replace(old, view)
+    if old and session.id then
       view:rename('pi://' .. session.id)
       session:show_again()
     end
@@ -120,12 +138,7 @@ function M.renew(session)
   local old = views[session]
   views[session] = nil
   local view = M.of(session)
-  if old and api.nvim_buf_is_valid(old.buf) then
-    for _, win in ipairs(vim.fn.win_findbuf(old.buf)) do
-      api.nvim_win_set_buf(win, view.buf)
-    end
-    api.nvim_buf_delete(old.buf, { force = true })
-  end
+  replace(old, view)
   return view
 end
 
