@@ -21,6 +21,11 @@ struct checking {
     struct faults before, after;
 };
 
+static bool holds(struct sv text, const char *part)
+{
+    return text.n > 0 && memmem(text.p, text.n, part, strlen(part));
+}
+
 // A file of this language may be made by a template, whose marks are none of its own.
 static bool is_template(const char *language, struct sv text)
 {
@@ -31,7 +36,7 @@ static bool is_template(const char *language, struct sv text)
             continue;
         }
         for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
-            if (text.n > 0 && memmem(text.p, text.n, marks[m], 2)) {
+            if (holds(text, marks[m])) {
                 return true;
             }
         }
@@ -39,9 +44,13 @@ static bool is_template(const char *language, struct sv text)
     return false;
 }
 
-// Any text is Markdown; the grammar of bash refuses too much that bash takes.
-static bool is_unchecked(const char *language)
+// Any text is Markdown; the grammar of bash refuses too much that bash takes; a part of a
+// page may well close what another one opens.
+static bool is_unchecked(const char *language, struct sv text)
 {
+    if (strcmp(language, "html") == 0) {
+        return !holds(text, "<html") || !holds(text, "</html");
+    }
     return strcmp(language, "markdown") == 0 || strcmp(language, "bash") == 0;
 }
 
@@ -49,8 +58,9 @@ static bool find_language(struct checking *c)
 {
     const struct check_request *r = c->request;
     c->language = language_of(r->path, r->after);
-    if (!c->language || is_unchecked(c->language) || r->after.n > PARSE_MAX_BYTES ||
-        r->before.n > PARSE_MAX_BYTES || is_template(c->language, r->after)) {
+    if (!c->language || is_unchecked(c->language, r->after) ||
+        r->after.n > PARSE_MAX_BYTES || r->before.n > PARSE_MAX_BYTES ||
+        is_template(c->language, r->after)) {
         return false;
     }
     c->grammar = grammars_get(r->grammars, c->language);

@@ -61,6 +61,11 @@ size_t faults_indent(struct sv text, uint32_t offset, bool *first)
     return n;
 }
 
+static bool is_c(const char *language)
+{
+    return strcmp(language, "c") == 0 || strcmp(language, "cpp") == 0;
+}
+
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
@@ -133,8 +138,10 @@ static bool is_of_macro(struct sv text, TSNode node)
     return found;
 }
 
-static void find_errors(struct faults *out, TSNode root, struct sv text, bool macros)
+static void find_errors(struct faults *out, TSNode root, struct sv text,
+                        const char *language)
 {
+    bool macros = is_c(language);
     struct parse_walk w = parse_walk_start(root);
     TSNode node;
     bool descend = true;
@@ -144,7 +151,8 @@ static void find_errors(struct faults *out, TSNode root, struct sv text, bool ma
         descend = ts_node_has_error(node) && !missing;
         // An ERROR around everything says nothing about where.
         bool told = missing || (error && w.depth > 0);
-        if (!told || (macros && is_of_macro(text, node))) {
+        if (!told || (macros && is_of_macro(text, node)) ||
+            faults_newer(text, ts_node_start_byte(node), language)) {
             continue;
         }
         faults_add(out, missing ? FAULT_MISSING : FAULT_ERROR, node,
@@ -162,12 +170,12 @@ static int by_offset(const void *a, const void *b)
 
 void faults_find(struct faults *out, TSNode root, struct sv text, const char *language)
 {
-    bool c = strcmp(language, "c") == 0 || strcmp(language, "cpp") == 0;
+    bool c = is_c(language);
     if (ts_node_has_error(root) && !(c && faults_c_balanced(text))) {
         faults_brackets(out, root, text, c);
     }
     if (out->len == 0 && ts_node_has_error(root)) {
-        find_errors(out, root, text, c);
+        find_errors(out, root, text, language);
     }
     if (out->len == 0 && strcmp(language, "python") == 0) {
         faults_indentation(out, root, text);

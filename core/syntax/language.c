@@ -134,6 +134,15 @@ static bool is_cpp(struct sv text)
     return false;
 }
 
+// JSON with a comment at its start, or behind its first bracket, is for lenient readers.
+static bool begins_with_comment(struct sv text)
+{
+    while (text.n > 0 && strchr(" \t\r\n{[", text.p[0]) && text.p[0]) {
+        text = sv_from(text, 1);
+    }
+    return sv_starts(text, sv_of("//")) || sv_starts(text, sv_of("/*"));
+}
+
 const char *language_of(const char *path, struct sv start)
 {
     struct sv name = base_of(sv_of(path));
@@ -142,6 +151,9 @@ const char *language_of(const char *path, struct sv start)
     }
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (fits_name(table[i].names, name)) {
+            if (strcmp(table[i].language, "json") == 0 && begins_with_comment(start)) {
+                return NULL;
+            }
             bool header = has_ending(name, sv_of(".h"));
             return header && is_cpp(start) ? "cpp" : table[i].language;
         }

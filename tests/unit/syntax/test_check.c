@@ -173,6 +173,32 @@ static void test_macros(void **state)
           "unless a macro explains it");
 }
 
+// Pages are often put together from files that do not close what they open.
+static void test_parts_of_pages(void **state)
+{
+    silent(*state, "footer.html", NULL, "</div>\n</body>\n</html>\n");
+    silent(*state, "header.html", NULL, "<!DOCTYPE html>\n<html><body>\n<div>\n");
+    tells(*state, "a.html", NULL,
+          "<html>\n<body>\n<a href=\"x>y</a>\n</body>\n</html>\n</html>", "syntax error");
+}
+
+// The grammars are older than the newest syntax, and that of CSS is much older.
+static void test_newer_than_grammar(void **state)
+{
+    silent(*state, "a.css", NULL,
+           ".a {\n  .c & { x: y }\n}\n@container (width > 4px) { a { x: y } }\n"
+           ":root { --x: {a:b}; --empty:; }\n@media (4px <= width) { a { b: c } }\n");
+    tells(*state, "a.css", NULL, "a {\n  color: red;\nb {\n  color: blue;\n}\n",
+          "line 1, column 3: \"{\" is not closed");
+    silent(*state, "a.rs", NULL,
+           "unsafe extern \"C\" {\n    pub safe fn x();\n    fn y();\n}\n");
+    tells(*state, "a.rs", NULL, "fn f() {\n    let = 1;\n}\n", "line 2, ");
+    silent(*state, "a.cpp", NULL, "export module a;\nexport int f();\n");
+    silent(*state, "a.go", NULL, "package a\n\ntype X[T any] = []T\n");
+    silent(*state, "a.ts", NULL, "class B<in out T> {}\n");
+    silent(*state, "A.java", NULL, "import module java.base;\nclass A {}\n");
+}
+
 static void test_shown(void **state)
 {
     // No more than three, long lines cut around the place, bytes that are not UTF-8.
@@ -269,11 +295,18 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),          cmocka_unit_test(test_python),
-        cmocka_unit_test(test_typescript), cmocka_unit_test(test_go),
-        cmocka_unit_test(test_new_file),   cmocka_unit_test(test_old_errors),
-        cmocka_unit_test(test_macros),     cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_no_answer),  cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_c),
+        cmocka_unit_test(test_python),
+        cmocka_unit_test(test_typescript),
+        cmocka_unit_test(test_go),
+        cmocka_unit_test(test_new_file),
+        cmocka_unit_test(test_old_errors),
+        cmocka_unit_test(test_macros),
+        cmocka_unit_test(test_parts_of_pages),
+        cmocka_unit_test(test_newer_than_grammar),
+        cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_threads),
     };
     syntax_need_grammars();

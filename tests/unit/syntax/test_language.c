@@ -37,6 +37,10 @@ static void test_names(void **state)
     check("package.json", "", "json");
     check("tsconfig.build.json", "", NULL);
     check(".vscode/settings.json", "", NULL);
+    check("a.json", "// by hand\n{}", NULL);
+    check("a.json", " \n/* by hand */ {}", NULL);
+    check("a.json", "{\n  // by hand\n}", NULL);
+    check("a.json", "{\"a\": \"//\"}", "json");
 }
 
 static void test_interpreters(void **state)
