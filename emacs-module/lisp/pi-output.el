@@ -276,8 +276,7 @@ stays; lines that are too long are broken."
 (pi-session-on "tool_execution_start"
                (lambda (session event)
                  (pi-output--add session (plist-get event :toolCallId)
-                                 (or (plist-get event :title)
-                                     (plist-get event :toolName)))))
+                                 (pi-render-event-title event))))
 (pi-session-on "tool_execution_update"
                (lambda (session event)
                  (let ((skipped (or (plist-get event :skippedBytes) 0)))

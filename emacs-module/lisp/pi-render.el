@@ -296,12 +296,18 @@ It does not come between two pieces of what the model says."
 
 ;;; Calls of tools
 
+(defun pi-render-event-title (event)
+  "The title of the call that begins with EVENT.
+What the model called may have none, or one that lacks an argument."
+  (let ((title (string-trim (or (plist-get event :title) ""))))
+    (if (equal title "") (plist-get event :toolName) title)))
+
 (defun pi-render-call-start (event)
   "Draw the title of the call in EVENT; its output will come below it."
   (let ((block (pi-render-block-make
                 :kind 'tool :id (plist-get event :toolCallId)
                 :tool (plist-get event :toolName) :args (plist-get event :args)
-                :title (or (plist-get event :title) (plist-get event :toolName))
+                :title (pi-render-event-title event)
                 :since (float-time) :tail "")))
     (pi-render-append block "* " 'pi-meta 'pi-call t)
     (pi-render-insert block (pi-render--one-line (pi-render-block-title block))

@@ -72,6 +72,19 @@
     (should (equal (buffer-substring-no-properties (point-min) (point-max))
                    "One sentence.\n\nBy the way.\n\nMore."))))
 
+(ert-deftest pi-transcript-tests-wrong-calls ()
+  "A call of a tool that is not there, or without its arguments, says its name."
+  (pi-tests--in-directory dir
+    (let ((pi-model (pi-tests--turns dir
+                                     (list '(:call (:name "nonsense" :argumentsText "{}"))
+                                           (pi-tests--call "read" :x "y"))
+                                     (list (list :text "Done.")))))
+      (pi-prompt "x")
+      (pi-tests--ended)
+      (let ((text (pi-tests--text (pi--session))))
+        (should (string-search "* nonsense  [failed]\n" text))
+        (should (string-search "* read  [failed]\n" text))))))
+
 (ert-deftest pi-transcript-tests-previews ()
   "The head of what was read, the tail of what a command said, and how it ended."
   (pi-transcript-tests--with
