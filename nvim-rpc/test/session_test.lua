@@ -164,6 +164,33 @@ function tests.a_dead_program_is_told_and_started_again()
   agent.shows('Two.')
 end
 
+function tests.after_its_death_the_next_question_goes_on()
+  agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
+  agent.ask('first')
+  local file = agent.session().file
+  vim.loop.kill(vim.fn.jobpid(agent.session().connection.channel), 'sigkill')
+  agent.await_text('pi-nvim ended with code 137')
+  agent.ask('second')
+  agent.shows('❯ first')
+  agent.shows('Two.')
+  equal(agent.session().file, file)
+end
+
+-- A slip in the name of another conversation does not end this one.
+function tests.a_wrong_name_leads_back()
+  agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
+  agent.ask('first')
+  local file = agent.session().file
+  agent.events = {}
+  vim.cmd('Pi resume nothing')
+  agent.await('transcript')
+  agent.await_text('begins with nothing')
+  check(agent.shown():find('❯ first.*begins with nothing'), agent.shown())
+  agent.ask('second')
+  agent.shows('Two.')
+  equal(agent.session().file, file)
+end
+
 function tests.a_buffer_that_was_wiped_comes_back()
   agent.record({ { text = 'One.' } }, { { text = 'Two.' } })
   agent.ask('first')

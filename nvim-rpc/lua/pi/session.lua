@@ -21,6 +21,9 @@ local by_buffer = setmetatable({}, { __mode = 'v' })
 ---@field running boolean between agent_start and agent_end
 ---@field more table|nil options of the next hello, see begin()
 ---@field leaving pi.Connection|nil to an agent that ends
+---@field back string|nil the conversation before that which is being begun
+---@field afterword table|nil a notice to show below the conversation that was shown again
+---@field died boolean|nil whether the agent ended by itself; the next goes on
 ---@field chosen table options of hello that were chosen by command
 local Session = {}
 Session.__index = Session
@@ -101,6 +104,11 @@ end
 --- Tells of an event of this session.
 function Session:emit(event)
   bus.emit(event, self)
+  local notice = event.type == 'transcript' and self.afterword
+  if notice then
+    self.afterword = nil
+    bus.emit(notice, self)
+  end
 end
 
 local function hello_options(session, more)
@@ -159,6 +167,7 @@ local function ended(session, connection, code)
     vim.list_extend(words, vim.list_slice(connection.log, math.max(#connection.log - 4, 1)))
     table.insert(words, ':Pi restart goes on with this session, :Pi log shows more')
     session:emit({ type = 'notice', level = 'error', message = table.concat(words, '\n') })
+    session.died = was_ready
   end
   if was_ready then
     session:emit({ type = 'session_end', code = code })
@@ -213,13 +222,28 @@ local function wait_for_leaving(session)
   return true
 end
 
+-- The agent does not take the conversation: the one before goes on, where there is one.
+function Session:lead_back(back, err)
+  local notice = { type = 'notice', level = 'error', message = err }
+  if back then
+    self:begin({ resume = back })
+    self.afterword = notice
+  else
+    self.afterword = nil
+    self:emit(notice)
+  end
+end
+
 --- Starts the agent unless it runs, as begin() said last.
 function Session:start()
   if self.ready or self.greeted or wait_for_leaving(self) then
     return
+  elseif self.died and self:kept() then
+    self:restart()
+    return
   end
-  local more = self.more
-  self.more = nil
+  local more, back = self.more, self.back
+  self.more, self.back = nil, nil
   config.tell_problems()
   self.connection = self.connection or connect(self)
   self.greeted = true
@@ -230,7 +254,7 @@ function Session:start()
     if err then
       self.queue = {}
       connection:close()
-      self:emit({ type = 'notice', level = 'error', message = err })
+      self:lead_back(back, err)
       return
     end
     self.ready, self.id, self.file = true, answer.session, answer.file ~= '' and answer.file or nil
@@ -318,19 +342,25 @@ function Session:show_again()
 end
 
 --- Another conversation in the place of this one. more: options of hello; nothing for a
---- new one.
+--- new one. When there is no such conversation, this one goes on.
 function Session:begin(more)
   self:stop()
+  self.died = nil
+  self.back = more and self:kept() and self.file or nil
   self:forget()
   self:emit({ type = 'session_renew' })
   self.more, self.queue = more, {}
   self:start()
 end
 
+-- Whether the conversation can be resumed.
+function Session:kept()
+  return self.file ~= nil and vim.fn.filereadable(self.file) == 1
+end
+
 --- Starts the agent again, with the same conversation.
 function Session:restart()
-  local file = self.file
-  self:begin(file and vim.fn.filereadable(file) == 1 and { resume = file } or nil)
+  self:begin(self:kept() and { resume = self.file } or nil)
 end
 
 --- Ends the agent and all that it started; the conversation is kept on disk.
