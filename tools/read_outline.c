@@ -22,6 +22,7 @@ void read_outline_feed(struct read_outline *o, struct sv piece)
 {
     if (o->keep && o->whole.len + piece.n > OUTLINE_MAX_BYTES) {
         o->keep = false;
+        o->large = true;
         buf_finish(&o->whole);
     }
     if (o->keep) {
@@ -45,7 +46,10 @@ void read_outline_end(struct read_outline *o, struct read_text *text,
         text->outline = buf_sv(&o->rows);
     }
     text->outline_only = o->asked && !o->page && text->outline.n > 0;
-    text->no_outline = o->asked && text->outline.n == 0;
+    if (o->asked && text->outline.n == 0) {
+        text->no_outline =
+            o->large ? "it has more than 2 MiB" : outline_why_none(&request);
+    }
 }
 
 void read_outline_finish(struct read_outline *o)

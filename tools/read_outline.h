@@ -14,6 +14,7 @@ struct read_outline {
     bool asked;       // by the model
     bool page;        // some lines were asked for, too
     bool keep;        // the text is of interest, so far
+    bool large;       // it was, until it became too long
     struct buf whole; // the text from its start on
     struct buf rows;
 };

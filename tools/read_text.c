@@ -185,8 +185,7 @@ static void add_outline(struct buf *out, const struct read_text *t, bool *first)
 {
     if (t->no_outline) {
         begin_note(out, first);
-        buf_adds(out, "[There is no outline of this file: its language is not known, no "
-                      "grammar for it is installed, or the file is too large.]");
+        buf_addf(out, "[There is no outline of this file: %s.]", t->no_outline);
     }
     if (t->outline.n == 0) {
         return;

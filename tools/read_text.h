@@ -21,7 +21,7 @@ struct read_text {
     struct sv outline;       // rows (syntax/outline.h), "" = none is shown
     size_t left_out;         // of its rows
     bool outline_only;       // instead of the text
-    bool no_outline;         // one was asked for in vain
+    const char *no_outline;  // why there is none that was asked for, or NULL
 };
 
 /** Whether the caps and not the caller ended the window before the text. */

@@ -259,3 +259,18 @@ bool outline_write(struct buf *out, size_t *left_out,
     free(m.rows);
     return found;
 }
+
+const char *outline_why_none(const struct outline_request *request)
+{
+    const char *language = language_of(request->path, request->text);
+    if (!language) {
+        return "its language is not known";
+    }
+    if (!outline_rules(language)) {
+        return "its language has none";
+    }
+    if (!grammars_get(request->grammars, language)) {
+        return "no grammar for its language is installed";
+    }
+    return "nothing was found for one";
+}

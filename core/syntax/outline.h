@@ -29,3 +29,6 @@ struct outline_request {
  */
 bool outline_write(struct buf *out, size_t *left_out,
                    const struct outline_request *request);
+
+/** Why it appended nothing: a static clause, for the end of a sentence. */
+const char *outline_why_none(const struct outline_request *request);

@@ -101,7 +101,15 @@ static void test_none(void **state)
     struct tool_fixture *f = *state;
     fixture_put(f, "a.txt", sv_of("text\n"));
     assert_true(fixture_call(f, &tool_read, "{\"path\":\"a.txt\",\"outline\":true}"));
-    assert_contains(f, "text\n\n[There is no outline of this file: ");
+    assert_contains(f, "text\n\n[There is no outline of this file: its language is not "
+                       "known.]");
+    fixture_put(f, "a.html", sv_of("<p>\n"));
+    assert_true(fixture_call(f, &tool_read, "{\"path\":\"a.html\",\"outline\":true}"));
+    assert_contains(f,
+                    "<p>\n\n[There is no outline of this file: its language has none.]");
+    fixture_put(f, "a.c", sv_of("/* nothing */\n"));
+    assert_true(fixture_call(f, &tool_read, "{\"path\":\"a.c\",\"outline\":true}"));
+    assert_contains(f, "outline of this file: nothing was found for one.]");
     fixture_put(f, "c.c", (struct sv){"\0\1\2\3", 4});
     assert_true(fixture_call(f, &tool_read, "{\"path\":\"c.c\",\"outline\":true}"));
     assert_contains(f, "is a binary file");
@@ -114,7 +122,7 @@ static void test_none(void **state)
     assert_true(fixture_call(f, &tool_read, "{\"path\":\"large.c\"}"));
     assert_null(strstr(buf_cstr(&f->text), "utline"));
     assert_true(fixture_call(f, &tool_read, "{\"path\":\"large.c\",\"outline\":true}"));
-    assert_contains(f, "[There is no outline of this file: ");
+    assert_contains(f, "[There is no outline of this file: it has more than 2 MiB.]");
     buf_finish(&large);
 }
 
