@@ -67,7 +67,8 @@ enum pi_status picture_read(struct picture *out, struct sv bytes, struct pi_erro
         const char *why = stbi_failure_reason();
         bool memory = why && strcmp(why, "outofmem") == 0;
         return memory ? error_set(err, PI_LIMIT, "unpacking it takes too much memory")
-                      : error_set(err, PI_INVALID, "it is damaged (%s)", why);
+                      : error_set(err, PI_INVALID,
+                                  "it is damaged, cut off or of a rare kind");
     }
     *out = p;
     return PI_OK;

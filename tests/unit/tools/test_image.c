@@ -188,6 +188,12 @@ static void what_cannot_be_shown_is_left_out(void **state)
         buf_finish(&bytes);
     }
     expect_left_out(sv_of("no image"), "none");
+
+    // No names of errors of the library, and no empty brackets.
+    struct buf cut = load("one.png");
+    cut.len = 33; // behind IHDR
+    expect_left_out(buf_sv(&cut), "left out: it is damaged, cut off or of a rare kind.");
+    buf_finish(&cut);
 }
 
 // Each beginning of each file (a checksum at the end is not looked at): left out, or
