@@ -56,9 +56,11 @@ enum pi_status input_read_stdin(struct buf *out, size_t max, struct pi_error *er
     return PI_OK;
 }
 
+// A PDF may have no zero byte.
 static bool is_binary(struct sv text)
 {
-    return text.n > 0 && memchr(text.p, '\0', text.n) != NULL;
+    return (text.n > 0 && memchr(text.p, '\0', text.n)) ||
+           (sv_starts(text, sv_of("%PDF-")) && !utf8_valid(text));
 }
 
 // Starts a new part of the prompt after a blank line.
@@ -179,22 +181,26 @@ static enum pi_status add_content(struct input *in, struct sv file, const char *
                                   const struct path_request *request,
                                   struct pi_error *err)
 {
-    if (!is_binary(file)) {
-        buf_addc(&in->prompt, '\n');
-        add_repaired(&in->prompt, &in->notes, file, path);
-        if (!sv_ends(file, sv_of("\n"))) {
-            buf_addc(&in->prompt, '\n');
-        }
-        return PI_OK;
+    enum pi_status status = PI_UNSUPPORTED;
+    bool binary = is_binary(file);
+    if (binary || !utf8_valid(file)) {
+        status = add_image(in, file, path, request->cwd, err);
     }
-    enum pi_status status = add_image(in, file, path, request->cwd, err);
-    if (status == PI_UNSUPPORTED) {
+    if (status != PI_UNSUPPORTED) {
+        return status;
+    }
+    if (binary) {
         return error_set(err, PI_INVALID,
                          "@%s is binary and no image; name it in the prompt without '@' "
                          "and let the model look at it with its tools",
                          request->argument);
     }
-    return status;
+    buf_addc(&in->prompt, '\n');
+    add_repaired(&in->prompt, &in->notes, file, path);
+    if (!sv_ends(file, sv_of("\n"))) {
+        buf_addc(&in->prompt, '\n');
+    }
+    return PI_OK;
 }
 
 static enum pi_status add_file(struct input *in, const struct path_request *request,

@@ -46,6 +46,12 @@ prompt @latin.txt hi </dev/null
 holds out 'caf�'
 holds err 'latin.txt is not valid UTF-8'
 
+name='an image without a zero byte'
+printf 'GIF89a\1\1\1\1\377\1' >a.gif
+prompt @a.gif hi </dev/null
+code_is 0
+holds out 'The image is left out: it is damaged'
+
 # refused CODE MESSAGE ARGUMENT...
 refused() {
     wanted=$1
@@ -61,6 +67,10 @@ head -c 3000 /dev/zero >zero.bin
 refused 1 'zero.bin is binary' @zero.bin hi </dev/null
 refused 1 'stdin is binary' hi <zero.bin
 refused 1 'missing.txt' @missing.txt hi </dev/null
+# Without any zero byte.
+printf '%%PDF-1.7\n%%\342\343\317\323\n1 0 obj\n' >a.pdf
+refused 1 'a.pdf is binary' @a.pdf hi </dev/null
+refused 1 'stdin is binary' hi <a.pdf
 mkdir dir
 refused 1 'dir' @dir hi </dev/null
 mkfifo fifo
