@@ -1,6 +1,6 @@
 -- What happens, told to whoever wants to know. The events of the agent (doc/events.md) go
 -- through here, and those of the plugin: session_start, session_end, question,
--- question_end. Users get the important ones as User autocommands.
+-- question_end, not_sent. Users get the important ones as User autocommands.
 
 local M = {}
 

@@ -66,10 +66,13 @@ function M.send(session, delivery)
     return
   end
   set_text(input.buf, '')
-  if not run_command(text) then
-    session:ask(text, delivery)
-  else
+  if run_command(text) then
     remember(input, text)
+  else
+    local ok, err = pcall(session.ask, session, text, delivery)
+    if not ok then
+      require('pi.notify')(tostring(err), vim.log.levels.ERROR)
+    end
   end
   decorate(session, input)
 end
@@ -246,6 +249,15 @@ local bus = require('pi.bus')
 
 bus.on('asked', function(event, session)
   remember(of(session), event.text)
+end)
+
+-- What no agent took may be sent again, unless something else was begun.
+bus.on('not_sent', function(_, session)
+  local input = of(session)
+  if text_of(input.buf) == '' and #input.history > 0 then
+    set_text(input.buf, input.history[#input.history])
+    decorate(session, input)
+  end
 end)
 
 -- The questions of a conversation that goes on; what went along with them is left out.

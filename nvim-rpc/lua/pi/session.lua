@@ -154,11 +154,25 @@ local function serve(session, request, reply)
   return (module[request.op == 'call_tool' and 'serve' or 'before_command'])(request, reply)
 end
 
+-- Questions that waited for an agent in vain are given back.
+local function give_back(session)
+  for _, call in ipairs(session.queue) do
+    if call[1] == 'prompt' then
+      session:emit({ type = 'not_sent' })
+      break
+    end
+  end
+  session.queue = {}
+end
+
 local function ended(session, connection, code)
   if session.connection ~= connection then
     return
   end
   local was_ready = session.ready
+  if code ~= 0 then
+    give_back(session)
+  end
   session:reset()
   session.log = connection.log
   if code ~= 0 then
@@ -252,7 +266,7 @@ function Session:start()
   connection:call('hello', hello_options(self, more), function(err, answer)
     self.greeted = false
     if err then
-      self.queue = {}
+      give_back(self)
       connection:close()
       self:lead_back(back, err)
       return
@@ -322,7 +336,12 @@ end
 --- Sends a text of the user: delivery 'prompt', 'steer' or 'follow_up'.
 function Session:prompt(text, delivery)
   self:emit({ type = 'before_prompt' })
-  self:call('prompt', { text = text, delivery = delivery or 'follow_up' })
+  local params = { text = text, delivery = delivery or 'follow_up' }
+  local ok, err = pcall(self.call, self, 'prompt', params)
+  if not ok then
+    self:emit({ type = 'not_sent' })
+    error(err, 0)
+  end
 end
 
 --- As prompt(), with what the text mentions and what :Pi add gave.
