@@ -152,7 +152,10 @@ that is nowhere is the error `pi-module-missing'."
       (user-error "This Emacs was built without dynamic modules, which pi needs"))
     (when (version< emacs-version "28.1")
       (user-error "Pi needs Emacs 28.1 or later, and this is %s" emacs-version))
-    (pi-module--open (pi-module--find)))
+    (let ((file (pi-module--find)))
+      (pi-module--open file)
+      (unless (fboundp 'pi-module--abi)
+        (user-error "%s is not the module of pi" file))))
   (pi-module--check))
 
 ;;; Build

@@ -229,14 +229,16 @@ KEYS are those of the mode's MAP that go before Evil's own."
 
 (defun pi-session-directory-here ()
   "The root of the current project, or the current directory.
-One that is still to be made, for a new file, stands for the one above it."
-  (let* ((default-directory
-           (or (and (not (file-remote-p default-directory))
-                    (locate-dominating-file default-directory #'file-directory-p))
-               default-directory))
-         (project (project-current)))
-    (file-name-as-directory
-     (expand-file-name (if project (project-root project) default-directory)))))
+One that is still to be made, for a new file, stands for the one above it.
+Other machines are not asked for anything."
+  (if (file-remote-p default-directory)
+      (file-name-as-directory default-directory)
+    (let* ((default-directory
+             (or (locate-dominating-file default-directory #'file-directory-p)
+                 default-directory))
+           (project (project-current)))
+      (file-name-as-directory
+       (expand-file-name (if project (project-root project) default-directory))))))
 
 (defun pi-session-agent-directory ()
   "Where settings, keys and conversations are; nil if that is the usual folder."

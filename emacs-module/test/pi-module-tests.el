@@ -108,6 +108,13 @@
                    (ert-skip "no library found"))))
     (should (string-match-p "is no module for Emacs" (pi-module-tests--error)))))
 
+(ert-deftest pi-module-tests-module-of-another-program ()
+  (pi-module-tests--fresh
+    (setq pi-module-file (pi-module-tests--file "other.so" ""))
+    (cl-letf (((symbol-function 'module-load) #'always))
+      (should (string-match-p "other\\.so is not the module of pi"
+                              (pi-module-tests--error))))))
+
 (ert-deftest pi-module-tests-another-version ()
   (pi-module-tests--fresh
     (dolist (other '((99 . "0.1.0") (nil . "9.9.9")))

@@ -33,6 +33,14 @@
         (pi-prompt "x")
         (pi-tests--ended)))))
 
+(ert-deftest pi-session-tests-directory-on-another-machine ()
+  "To say that a directory is on another machine takes no connection."
+  (let ((default-directory "/ssh:nowhere.invalid:/tmp/"))
+    (cl-letf (((symbol-function 'project-current)
+               (lambda (&rest _) (error "Tried to connect"))))
+      (should (string-search "this machine only"
+                             (cadr (should-error (pi-prompt "x") :type 'user-error)))))))
+
 (ert-deftest pi-session-tests-added-tool ()
   "A tool of Emacs is called, and may answer at once or later."
   (pi-tests--in-directory dir
