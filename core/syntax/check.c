@@ -190,6 +190,9 @@ static void add_what(struct buf *out, const struct fault *f)
         break;
     case FAULT_ERROR:
         buf_adds(out, "cannot be parsed");
+        if (f->last_row > f->row) {
+            buf_addf(out, " as far as line %" PRIu32, f->last_row + 1);
+        }
         break;
     }
 }

@@ -27,10 +27,12 @@ void faults_add(struct faults *out, enum fault_kind kind, TSNode node, const cha
     }
     out->items = grown;
     struct fault *f = &grown[out->len++];
+    TSPoint end = ts_node_end_point(node); // may be the start of the next line
     *f = (struct fault){
         .kind = kind,
         .offset = ts_node_start_byte(node),
         .row = ts_node_start_point(node).row,
+        .last_row = end.row - (end.row > 0 && end.column == 0),
     };
     size_t n = strlen(token);
     if (n < sizeof f->token) {

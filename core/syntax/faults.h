@@ -20,7 +20,8 @@ struct fault {
     enum fault_kind kind;
     uint32_t offset; // of the byte
     uint32_t row;    // from 0
-    char token[24];  // what is missing, or the bracket; "" when that says nothing
+    uint32_t last_row;
+    char token[24]; // what is missing, or the bracket; "" when that says nothing
 };
 
 /** A zeroed struct is empty. Ascending by offset. */

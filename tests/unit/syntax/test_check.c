@@ -173,6 +173,15 @@ static void test_macros(void **state)
           "unless a macro explains it");
 }
 
+// The parser may give up on more than the line with the slip.
+static void test_several_lines(void **state)
+{
+    tells(*state, "a.yaml", "a:\n  b: 1\n  c: 2\n", "a:\n  b: 1\n   c: 2\n",
+          "line 1, column 1: cannot be parsed as far as line 3: a:");
+    tells(*state, "a.py", NULL, "x = = 1\n",
+          "line 1, column 5: cannot be parsed: x = = 1");
+}
+
 // Pages are often put together from files that do not close what they open.
 static void test_parts_of_pages(void **state)
 {
@@ -302,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_new_file),
         cmocka_unit_test(test_old_errors),
         cmocka_unit_test(test_macros),
+        cmocka_unit_test(test_several_lines),
         cmocka_unit_test(test_parts_of_pages),
         cmocka_unit_test(test_newer_than_grammar),
         cmocka_unit_test(test_shown),
