@@ -118,14 +118,24 @@
   (interactive)
   (pi-list--resume (or (tabulated-list-get-id) (user-error "No conversation here"))))
 
+(defun pi-list--live-at-point ()
+  "The session of the conversation at point, which must be open."
+  (let ((kept (or (tabulated-list-get-id) (user-error "No conversation here"))))
+    (or (pi-list--live (plist-get kept :path))
+        (user-error "Only a conversation that is open gets a name: RET opens it"))))
+
 (defun pi-list-rename (name)
   "Give the conversation at point a NAME."
-  (interactive (list (read-string "Name: " (plist-get (tabulated-list-get-id) :name))))
-  (let* ((kept (or (tabulated-list-get-id) (user-error "No conversation here")))
-         (session (or (pi-list--live (plist-get kept :path))
-                      (user-error "Resume it first"))))
+  (interactive
+   (progn (pi-list--live-at-point)
+          (list (read-string "Name: " (plist-get (tabulated-list-get-id) :name)))))
+  (let ((session (pi-list--live-at-point))
+        (kept (tabulated-list-get-id)))
     (with-current-buffer (pi-session-buffer session)
-      (pi-rename-session name))))
+      (pi-rename-session name))
+    ;; The file has it a moment later.
+    (plist-put kept :name (pi-session-title session))
+    (tabulated-list-set-col 3 (pi-list--label kept) t)))
 
 (defun pi-list--read (choices)
   "Read which of CHOICES, newest first, is meant."

@@ -323,7 +323,12 @@
           ;; Open already: it is shown.
           (pi-list-resume)
           (should (eq (current-buffer) (pi-session-buffer session)))
-          (kill-buffer)
+          (pi-list-sessions)
+          (pi-list-rename "my other name")
+          (should (string-search " my other name\n" (buffer-string)))
+          (with-current-buffer (pi-session-buffer session) (kill-buffer))
+          ;; A name is not asked for in vain.
+          (should-error (call-interactively #'pi-list-rename) :type 'user-error)
           (pi-list-sessions)
           (pi-list-resume)
           (let ((session pi-session--current))
