@@ -105,7 +105,7 @@ static enum pi_status listing_read(struct walk *w, struct listing *l, int folder
     ssize_t got = 1;
     while (st == PI_OK && got > 0) {
         got = getdents64(folder, w->entries, ENTRY_BYTES);
-        if (got < 0) {
+        if (got < 0 && errno != ENOENT) { // ENOENT: removed while it was open
             st = error_errno(w->err, errno, "cannot read the folder");
         }
         for (ssize_t at = 0; st == PI_OK && at < got;) {
