@@ -177,6 +177,7 @@ function tests.an_abort_is_told()
   agent.press('<C-c>')
   agent.await('agent_end')
   agent.shows('— aborted')
+  agent.await_text('· aborted')
 end
 
 function tests.a_failure_of_the_model_is_told()

@@ -153,6 +153,8 @@ function events.message_end(view, event)
     elseif message.stopReason == 'length' then
       add_meta(view, 'the answer was cut: it reached the limit of the model', ERROR)
     end
+  elseif message.role == 'toolResult' then
+    view.ending = 'aborted' -- unless the model answers to it
   end
 end
 
