@@ -235,6 +235,19 @@ function tests.a_queued_prompt_is_shown_where_it_waits()
   agent.await_text('Two.')
 end
 
+function tests.a_remark_does_not_cut_a_text()
+  agent.record(
+    { blocks = { { text = ('some words '):rep(20) .. 'end' } }, chunk = 4, chunkDelayMs = 20 },
+    { { text = 'Two.' } }
+  )
+  vim.cmd('Pi go')
+  agent.await_text('some words some')
+  vim.cmd('Pi and then this')
+  agent.was_told('waits until the run ends: and then this')
+  agent.await_text('Two.')
+  agent.shows('some words end\n\n· waits until the run ends: and then this\n')
+end
+
 function tests.a_running_call_shows_its_time()
   agent.record({ agent.call('bash', { command = 'echo go; sleep 600' }) })
   vim.cmd('Pi go')

@@ -85,6 +85,22 @@ local function end_flow(view)
       last = last - 1
     end
   end)
+  local asides = view.asides or {}
+  view.asides = nil
+  for _, text in ipairs(asides) do
+    add_meta(view, text)
+  end
+end
+
+-- A remark in the middle of a text comes below it; until then a message tells.
+local function add_aside(view, text)
+  if view.kind == 'text' or view.kind == 'thinking' then
+    view.asides = view.asides or {}
+    table.insert(view.asides, text)
+    require('pi.notify')(text)
+  else
+    add_meta(view, text)
+  end
 end
 
 local events = {}
@@ -250,16 +266,16 @@ end
 
 function events.queue_update(view, event, session)
   for _, text in ipairs(event.dropped or {}) do
-    add_meta(view, 'dropped: ' .. text)
+    add_aside(view, 'dropped: ' .. text)
   end
   local waiting = #(event.steering or {}) + #(event.followUp or {})
   if session.running and waiting > (view.waiting or 0) then
     local last = event.followUp and event.followUp[#event.followUp]
     local steer = #(event.steering or {}) > (view.steering or 0)
     if steer then
-      add_meta(view, 'will be said next: ' .. event.steering[#event.steering])
+      add_aside(view, 'will be said next: ' .. event.steering[#event.steering])
     else
-      add_meta(view, 'waits until the run ends: ' .. (last or ''))
+      add_aside(view, 'waits until the run ends: ' .. (last or ''))
     end
   end
   view.waiting, view.steering = waiting, #(event.steering or {})
@@ -278,11 +294,11 @@ end
 function events.model_changed(view, event)
   local level = event.thinkingLevel
   local thinking = level and level ~= 'off' and ', thinking ' .. level or ''
-  add_meta(view, ('model: %s%s'):format(event.model.name or event.model.id, thinking))
+  add_aside(view, ('model: %s%s'):format(event.model.name or event.model.id, thinking))
 end
 
 function events.thinking_level_changed(view, event)
-  add_meta(view, 'thinking: ' .. event.level)
+  add_aside(view, 'thinking: ' .. event.level)
 end
 
 function events.notice(view, event)
