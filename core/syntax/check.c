@@ -189,6 +189,7 @@ static void add_what(struct buf *out, const struct fault *f)
         buf_adds(out, "indentation that fits no other line");
         break;
     case FAULT_ERROR:
+    case FAULT_WHOLE:
         buf_adds(out, "cannot be parsed");
         if (f->last_row > f->row) {
             buf_addf(out, " as far as line %" PRIu32, f->last_row + 1);
@@ -234,11 +235,17 @@ static void tell(struct buf *out, const struct checking *c)
     buf_adds(out, may_be_macro ? "\n(unless a macro explains it)]" : "]");
 }
 
+// Of a file that is new nobody knows whether it was meant to stand alone.
+static bool may_be_part(const struct checking *c)
+{
+    return c->request->is_new && c->after.items[0].kind == FAULT_WHOLE;
+}
+
 void check_syntax(struct buf *out, const struct check_request *request)
 {
     struct checking c = {.request = request};
     if (find_language(&c) && find_faults(&c.after, &c, request->after) &&
-        c.after.len > 0 &&
+        c.after.len > 0 && !may_be_part(&c) &&
         (request->is_new || find_faults(&c.before, &c, request->before))) {
         drop_old(&c);
         if (c.after.len > 0) {

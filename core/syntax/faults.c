@@ -179,6 +179,11 @@ void faults_find(struct faults *out, TSNode root, struct sv text, const char *la
     if (out->len == 0 && ts_node_has_error(root)) {
         find_errors(out, root, text, language);
     }
+    if (out->len == 0 && parse_is(root, "ERROR") &&
+        !faults_newer(text, ts_node_start_byte(root), language) &&
+        !(c && is_of_macro(text, root))) {
+        faults_add(out, FAULT_WHOLE, root, "");
+    }
     if (out->len == 0 && strcmp(language, "python") == 0) {
         faults_indentation(out, root, text);
     }

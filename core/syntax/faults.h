@@ -9,6 +9,7 @@
 
 enum fault_kind {
     FAULT_ERROR,    // the parser had to skip something
+    FAULT_WHOLE,    // it could make nothing of the whole text
     FAULT_MISSING,  // the parser had to add something
     FAULT_UNCLOSED, // a bracket
     FAULT_UNOPENED, // a bracket

@@ -178,6 +178,11 @@ static void test_several_lines(void **state)
 {
     tells(*state, "a.yaml", "a:\n  b: 1\n  c: 2\n", "a:\n  b: 1\n   c: 2\n",
           "line 1, column 1: cannot be parsed as far as line 3: a:");
+    // All of it: told of a change only, for a new file may be a part of another.
+    tells(*state, "b.yaml", "a: 1\nb: \"c\"\n", "a: 1\nb: \"c\n",
+          "cannot be parsed as far as line 2");
+    silent(*state, "b.yaml", NULL, "a: 1\nb: \"c\n");
+    silent(*state, "b.yaml", "a: 1\nb: \"c\n", "a: 1\nb: \"d\n");
     tells(*state, "a.py", NULL, "x = = 1\n",
           "line 1, column 5: cannot be parsed: x = = 1");
 }
