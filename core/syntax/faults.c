@@ -153,13 +153,15 @@ static void find_errors(struct faults *out, TSNode root, struct sv text,
         descend = ts_node_has_error(node) && !missing;
         // An ERROR around everything says nothing about where.
         bool told = missing || (error && w.depth > 0);
-        if (!told || (macros && is_of_macro(text, node)) ||
-            faults_newer(text, ts_node_start_byte(node), language)) {
+        if (!told || (macros && is_of_macro(text, node))) {
+            continue;
+        }
+        descend = false;
+        if (faults_newer(text, ts_node_start_byte(node), language)) {
             continue;
         }
         faults_add(out, missing ? FAULT_MISSING : FAULT_ERROR, node,
                    missing ? ts_node_type(node) : "");
-        descend = false;
     }
     parse_walk_finish(&w);
 }

@@ -52,7 +52,7 @@ bool faults_c_balanced(struct sv text);
 void faults_indentation(struct faults *out, TSNode root, struct sv text);
 void faults_add(struct faults *out, enum fault_kind kind, TSNode node, const char *token);
 
-/** Whether what cannot be parsed there may be newer than the grammar of the language. */
+/** Whether what cannot be parsed there is known to be valid, only not to the grammar. */
 bool faults_newer(struct sv text, uint32_t offset, const char *language);
 
 /** The line that holds the byte at offset, without its end. */

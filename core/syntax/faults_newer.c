@@ -2,8 +2,8 @@
 
 #include "syntax/faults.h"
 
-// What the languages got after their grammars were made: a line that begins with start
-// and holds part.
+// What the languages got after their grammars were made, or what these leave out: a line
+// that begins with start and holds part.
 static const struct newer {
     const char *language, *start, *part;
 } table[] = {
@@ -11,6 +11,7 @@ static const struct newer {
     // Nesting, @container, ranges of @media, what --names hold: only brackets count.
     {"css", "", ""},
     {"go", "type ", "] = "}, // aliases with type parameters
+    {"html", "<?", ""},      // the declaration of XHTML
     {"java", "import module ", ""},
     {"php", "", "|> "}, // pipes
     {"rust", "", "unsafe extern "},
@@ -28,7 +29,10 @@ static bool holds(struct sv line, const char *part)
 
 bool faults_newer(struct sv text, uint32_t offset, const char *language)
 {
-    struct sv line = faults_line(text, offset);
+    struct sv line = faults_line(text, offset), rest = sv_from(text, offset);
+    if (strcmp(language, "html") == 0 && sv_starts(rest, sv_of(">"))) {
+        return true; // a sign in the text
+    }
     while (line.n > 0 && (line.p[0] == ' ' || line.p[0] == '\t')) {
         line = sv_from(line, 1);
     }

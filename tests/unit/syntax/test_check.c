@@ -192,6 +192,8 @@ static void test_parts_of_pages(void **state)
 {
     silent(*state, "footer.html", NULL, "</div>\n</body>\n</html>\n");
     silent(*state, "header.html", NULL, "<!DOCTYPE html>\n<html><body>\n<div>\n");
+    silent(*state, "a.html", NULL,
+           "<?xml version=\"1.0\"?>\n<html><body><p>a > b, (x) => y</p></body></html>\n");
     tells(*state, "a.html", NULL,
           "<html>\n<body>\n<a href=\"x>y</a>\n</body>\n</html>\n</html>", "syntax error");
 }
