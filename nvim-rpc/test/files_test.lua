@@ -107,6 +107,22 @@ function tests.clean_buffers_follow_the_disk()
   equal(warnings(), 0)
 end
 
+-- Neovim warns of a change in a read-only buffer, and waits a second so that it is read.
+function tests.read_only_buffers_follow_without_a_warning()
+  visit('ro.txt', 'a\nb\n')
+  vim.bo.readonly = true
+  local warned = 0
+  local watch = api.nvim_create_autocmd('FileChangedRO', {
+    callback = function()
+      warned = warned + 1
+    end,
+  })
+  run(bash('echo c >> ro.txt'))
+  api.nvim_del_autocmd(watch)
+  equal({ lines(), vim.bo.readonly, vim.bo.modified }, { { 'a', 'b', 'c' }, true, false })
+  equal(warned, 0)
+end
+
 function tests.deleted_renamed_and_new_files()
   local a = visit('a.txt', 'a\n')
   local b = visit('b.txt', 'b\n')

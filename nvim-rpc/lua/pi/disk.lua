@@ -90,6 +90,16 @@ local function read_lines(buf)
   return lines, ended
 end
 
+-- Changes a clean buffer, whatever its options say, in one step of undo. A change of a
+-- read-only one would be warned of, with a pause.
+local function run_writable(buf, edit)
+  local bo = vim.bo[buf]
+  local editable, readonly = bo.modifiable, bo.readonly
+  bo.modifiable, bo.readonly = true, false
+  change.run(buf, edit)
+  bo.modifiable, bo.readonly, bo.modified = editable, readonly, false
+end
+
 -- Takes what changed in the file over into its clean buffer, as one step of undo. Returns
 -- whether anything did.
 local function merge(buf)
@@ -101,14 +111,10 @@ local function merge(buf)
   if vim.deep_equal(before, lines) and vim.bo[buf].endofline == ended then
     return false
   end
-  local editable = vim.bo[buf].modifiable
-  vim.bo[buf].modifiable = true
-  change.run(buf, function()
+  run_writable(buf, function()
     change.set_lines(buf, before, lines)
     vim.bo[buf].endofline = ended
   end)
-  vim.bo[buf].modifiable = editable
-  vim.bo[buf].modified = false
   return true
 end
 
@@ -155,10 +161,9 @@ end
 local function drop_reload(buf, before, state)
   local has_step = change.state(buf) ~= state
   if has_step and not change.is_empty(buf) and vim.deep_equal(before, change.lines(buf)) then
-    change.run(buf, function()
+    run_writable(buf, function()
       vim.cmd('silent undo')
     end)
-    vim.bo[buf].modified = false
   end
 end
 
