@@ -122,6 +122,7 @@ function tests.conversations_are_picked_from_a_list()
     return api.nvim_win_get_config(0).relative ~= ''
   end, 'the list')
   check(api.nvim_get_current_line():find('messages  first'), api.nvim_get_current_line())
+  equal(vim.wo.wrap, false)
   agent.press('<CR>')
   agent.await('transcript')
   agent.shows('❯ first')

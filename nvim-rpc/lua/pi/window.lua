@@ -396,6 +396,7 @@ function M.pick(nothing, lines, on_choice)
   end
   local buf = M.popup(lines)
   api.nvim_win_set_option(0, 'cursorline', true)
+  api.nvim_win_set_option(0, 'wrap', false) -- one line is one choice
   vim.keymap.set('n', '<CR>', function()
     local i = api.nvim_win_get_cursor(0)[1]
     vim.cmd('close')
