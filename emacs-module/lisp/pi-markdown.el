@@ -69,10 +69,15 @@
            (pi-markdown--table end))
           (t
            (cond ((looking-at "#+ .*") (pi-markdown--face begin eol 'pi-heading))
-                 ((looking-at "[ \t]*>.*") (pi-markdown--face begin eol 'italic))
+                 ((looking-at "[ \t]*>+ ?")
+                  (pi-markdown--hang (match-string-no-properties 0) begin eol)
+                  (pi-markdown--face begin eol 'italic))
                  ((looking-at "[ \t]*\\([-*+]\\|[0-9]+[.)]\\) ")
                   (pi-markdown--face (match-beginning 1) (match-end 1)
-                                     'font-lock-builtin-face)))
+                                     'font-lock-builtin-face)
+                  (pi-markdown--hang
+                   (make-string (string-width (match-string-no-properties 0)) ?\s)
+                   begin eol)))
            (pi-markdown--inline begin eol)
            (goto-char eol)
            (forward-line 1)))
@@ -83,6 +88,11 @@
 (defun pi-markdown--face (begin end face)
   "Add FACE to the text from BEGIN to END."
   (add-face-text-property begin end face))
+
+(defun pi-markdown--hang (prefix begin end)
+  "Let what is wrapped of the text from BEGIN to END begin with PREFIX."
+  (when (< (length prefix) 20)
+    (put-text-property begin end 'wrap-prefix prefix)))
 
 (defun pi-markdown--inline (begin end)
   "Give what stands in the line from BEGIN to END its faces."

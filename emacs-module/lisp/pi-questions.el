@@ -108,7 +108,7 @@ OUTCOME says why, \"withdrawn\" if nil."
   (let ((block (pi-render-block-make :kind 'question :id (pi-question-id question))))
     (pi-render-append block "? " 'pi-question)
     (pi-render-insert block (string-join (pi-question-lines question) "\n  ")
-                      'pi-question)
+                      'pi-question 'wrap-prefix "  ")
     (when (pi-question-diff question)
       (pi-question--draw-diff block (pi-question-diff question)))
     (pi-render-insert block "\n  " 'pi-question)
@@ -118,7 +118,8 @@ OUTCOME says why, \"withdrawn\" if nil."
         (unless first (pi-render-insert block "   " 'pi-question))
         (setq first nil)
         (pi-question--draw-answer block question answer))
-      (put-text-property begin (point) 'pi-answers (pi-question-id question)))))
+      (add-text-properties begin (point) (list 'pi-answers (pi-question-id question)
+                                               'wrap-prefix "  ")))))
 
 (defun pi-question--draw-diff (block diff)
   "Insert DIFF, a unified one, into BLOCK."

@@ -44,6 +44,7 @@
       (save-window-excursion
         (pi-answer)
         (should (looking-at-p "y once   ! always (all of them)   N no"))
+        (should (equal (get-text-property (point) 'wrap-prefix) "  "))
         (pi-session-always)
         (should (equal given '(("one" . session))))
         (goto-char (point-min))

@@ -286,7 +286,12 @@
         (re-search-forward (car pair))
         (should (memq (cdr pair) (ensure-list (get-text-property (1- (point)) 'face)))))
       (search-forward "link")
-      (should (button-at (1- (point))))))
+      (should (button-at (1- (point))))
+      ;; What is wrapped stays below its text.
+      (dolist (pair '(("Title") ("code" . "  ") ("quote" . "> ")))
+        (goto-char (point-min))
+        (search-forward (car pair))
+        (should (equal (cdr pair) (get-text-property (1- (point)) 'wrap-prefix))))))
   (with-temp-buffer
     (insert "| a | bb |\n|---|:-:|\n| long cell | ü |\nafter")
     (pi-markdown-block (point-min) (point-max))
