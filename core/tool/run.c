@@ -343,7 +343,8 @@ static void end_orphan(struct run *r, struct run_job *j)
     struct buf text = {0};
     if (j->state == JOB_PLANNING || plan->effect == TOOL_READ) {
         buf_adds(&text,
-                 "Aborted: the file system does not respond. Nothing was changed.");
+                 "Aborted: the file system does not respond, or the file takes long to "
+                 "read. Nothing was changed.");
     } else if (plan->effect == TOOL_CHANGE) {
         buf_addf(&text,
                  "Aborted, but the file system does not respond: the change of %s may "
