@@ -113,6 +113,17 @@ function tests.conversations_are_completed_with_their_titles()
   agent.shows('❯ what is | that?')
 end
 
+function tests.a_directory_that_is_gone_is_told()
+  agent.record({ { text = 'One.' } })
+  local gone = vim.fn.getcwd() .. '/gone'
+  vim.fn.mkdir(gone)
+  vim.cmd('cd ' .. gone)
+  vim.fn.delete(gone, 'd')
+  vim.cmd('Pi hello')
+  agent.was_told('the current directory is gone')
+  vim.cmd('cd ' .. suite.dir)
+end
+
 function tests.conversations_are_picked_from_a_list()
   agent.record({ { text = 'One.' } })
   agent.ask('first')

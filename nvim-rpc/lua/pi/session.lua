@@ -73,8 +73,12 @@ end
 function M.ensure(cwd)
   local session = M.current(cwd)
   if not session then
+    local home = cwd or directory()
+    if home == '' then
+      error('the current directory is gone; :cd goes to another', 0)
+    end
     load_parts()
-    session = setmetatable({ home = cwd or directory(), chosen = {} }, Session)
+    session = setmetatable({ home = home, chosen = {} }, Session)
     session:reset()
     session:forget()
     sessions[session.home] = session
