@@ -329,7 +329,9 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
 (defun pi-back ()
   "Go back to the buffer from which the agent was last spoken to."
   (interactive)
-  (let ((origin (and pi-session--current (pi-session-origin pi-session--current))))
+  (let ((origin (if pi-session--current
+                    (pi-session-origin pi-session--current)
+                  (user-error "This buffer belongs to no conversation"))))
     (if (buffer-live-p origin)
         (pop-to-buffer origin)
       (user-error "The buffer is gone"))))

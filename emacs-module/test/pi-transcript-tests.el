@@ -500,6 +500,12 @@
         (pi-question-add session :lines '("Really?") :function #'ignore)
         (should (equal (cadr (car told)) "Really?"))))))
 
+(ert-deftest pi-transcript-tests-back-from-elsewhere ()
+  "To go back from a buffer of no conversation is refused with the reason."
+  (with-temp-buffer
+    (should (string-search "no conversation"
+                           (cadr (should-error (pi-back) :type 'user-error))))))
+
 (ert-deftest pi-transcript-tests-menu ()
   "The menu names commands only."
   (require 'pi-menu)
