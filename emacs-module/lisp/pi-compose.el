@@ -149,6 +149,7 @@ Each gets the text and returns another one; nil keeps it."
       (setq pi-session--current session))
     buffer))
 
+;;;###autoload (autoload 'pi-compose "pi" "Write a prompt in a buffer of its own." t)
 (defun pi-compose (&optional text)
   "Write a prompt in a buffer of its own, beginning with TEXT."
   (interactive)

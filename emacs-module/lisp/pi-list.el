@@ -83,6 +83,7 @@
   "Whether row A has fewer messages than row B."
   (< (or (plist-get (car a) :messages) 0) (or (plist-get (car b) :messages) 0)))
 
+;;;###autoload
 (defun pi-list-sessions ()
   "List the kept conversations of the current project."
   (interactive)

@@ -211,6 +211,7 @@ tree-sitter, utf8proc and Emacs"
           (mapc #'funcall functions)))
       (delete-directory prefix t))))
 
+;;;###autoload
 (defun pi-module-build (&optional function)
   "Build the module from its sources, in the background, and load it.
 The sources are those that came with this Lisp, or those in

@@ -111,6 +111,7 @@ KEYS are those of `pi-define-tool', and :later."
     (pi-tool--refresh)
     name))
 
+;;;###autoload
 (defmacro pi-define-tool (name arguments description &rest body)
   "Define a tool NAME that the agent may call.
 DESCRIPTION tells the model what it does and when to use it.

@@ -381,6 +381,7 @@ being built, the text waits for that, and the value is nil."
 
 ;;; Help
 
+;;;###autoload
 (defun pi-report ()
   "Show what a report of a problem should tell; there are no keys in it."
   (interactive)

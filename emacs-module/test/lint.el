@@ -13,7 +13,9 @@
 (require 'subr-x)
 
 (defconst lint-autoloads
-  '(pi pi-prompt pi-prompt-region pi-resume pi-menu
+  '(pi pi-prompt pi-prompt-region pi-compose pi-resume pi-list-sessions pi-menu
+    ;; What one needs before anything works, and what init files have.
+    pi-module-build pi-report pi-define-tool
     ;; What bookmark files and key bindings of users name.
     pi-transcript-bookmark-jump pi-command-map)
   "All that may be autoloaded.")
@@ -127,7 +129,7 @@ Those of the module are left to pi-module-tests.el, which loads it."
                             (goto-char (match-end 0))
                             (save-excursion (read (current-buffer))))))
            (unless (pcase form
-                     (`(defun ,name . ,_) (memq name lint-autoloads))
+                     (`(,(or 'defun 'defmacro) ,name . ,_) (memq name lint-autoloads))
                      (`(autoload ',name . ,_) (memq name lint-autoloads)))
              (setq found (+ found (lint--say (point) "%S is autoloaded" (cadr form)))))))
        found))))

@@ -17,8 +17,12 @@ found=$("$emacs" -Q --batch --eval "(progn
     (add-to-list 'load-path \"$(echo "$PWD"/made/pi-*[0-9])\")
     (require 'pi-autoloads)
     (global-set-key (kbd \"C-c a\") 'pi-command-map)
-    (princ (list (featurep 'pi) (key-binding (kbd \"C-c a p\")))))" 2>&1) || true
-[ "$found" = "(nil pi-prompt)" ] || { echo "the lines for the init file: $found"; exit 1; }
+    (pi-define-tool a-tool () \"A tool.\" \"It ran.\")
+    (princ (list (seq-every-p #'commandp '(pi-compose pi-module-build pi-report))
+                 (featurep 'pi)
+                 (key-binding (kbd \"C-c a p\"))
+                 (commandp 'pi-abort))))" 2>&1) || true
+[ "$found" = "(t nil pi-prompt t)" ] || { echo "the lines for the init file: $found"; exit 1; }
 
 # A home with an init file and nothing else.
 mkdir -p "$HOME/.emacs.d" project
