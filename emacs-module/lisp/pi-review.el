@@ -212,7 +212,7 @@ A list of (HUNK LINE BEFORE AFTER); LINE is nil for what was not found."
         (hunks 0))
     (dolist (file files)
       (cl-incf hunks (length (pi-review--hunks pi-review--session file))))
-    (format " %s: %d file%s, %d hunk%s   k reject  u restore  K file  A accept all  c comment"
+    (format " %s: %d file%s, %d hunk%s   k reject  u restore  K file  A accept  c comment"
             (if pi-review--whole "Session" "Turn")
             (length files) (if (= 1 (length files)) "" "s")
             hunks (if (= 1 hunks) "" "s"))))
