@@ -453,6 +453,15 @@ static void tell_alike(struct buf *out, const struct search *s)
     }
 }
 
+static bool is_ascii(struct sv text)
+{
+    size_t i = 0;
+    while (i < text.n && (unsigned char)text.p[i] < 0x80) {
+        i++;
+    }
+    return i == text.n;
+}
+
 void edit_miss_explain(struct buf *out, struct sv text, struct sv old)
 {
     if (text.n == 0) {
@@ -464,6 +473,13 @@ void edit_miss_explain(struct buf *out, struct sv text, struct sv old)
         buf_adds(out,
                  " oldText holds U+FFFD, which read shows in place of bytes that are not "
                  "UTF-8 and which the file does not hold; choose text without it.");
+        return;
+    }
+    if (!is_ascii(old) && !utf8_valid(text)) {
+        buf_adds(out,
+                 " The file is not UTF-8, perhaps in an 8-bit encoding, and oldText "
+                 "holds characters beyond ASCII, which cannot be found in it; choose "
+                 "text without them.");
         return;
     }
     struct search s;

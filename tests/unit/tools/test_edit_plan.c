@@ -341,6 +341,7 @@ static void test_miss_replacement(void **state)
     REFUSED("caf\xe9\nx\n", "caf\uFFFD", "tea", "oldText holds U+FFFD",
             "choose text without it");
     REFUSED("caf\uFFFD\n", "cafe\uFFFD", "tea", "most similar");
+    REFUSED("caf\xe9\nx\n", "caf\u00e9", "tea", "not UTF-8", "choose text without");
 }
 
 static void test_miss_similar(void **state)
