@@ -379,9 +379,12 @@ end
 
 local failed = 0
 vim.cmd('cd ' .. dir)
-for name, test in pairs(tests) do
-  local ok, err = xpcall(test, debug.traceback)
+local names = vim.tbl_keys(tests)
+table.sort(names)
+for _, name in ipairs(names) do
+  local ok, err = xpcall(tests[name], debug.traceback)
   require('pi.rpc').stop()
+  session():forget() -- or the next test would go on with a conversation that crashed
   vim.cmd('silent! %bwipeout!')
   io.write(ok and 'passed ' or 'FAILED ', name, ok and '' or '\n' .. tostring(err), '\n')
   failed = failed + (ok and 0 or 1)
