@@ -34,15 +34,23 @@ see() {
     exit 1
 }
 keys() { tm send-keys -t pi "$@"; }
-# is NAME: the screen is the one of that name.
+# is NAME: the screen is, or becomes in a while, the one of that name.
 is() {
-    shown | normal >"$1.txt"
+    local tries=200
     if [ -n "${PI_UPDATE_SCREENS:-}" ]; then
+        sleep 1
         mkdir -p "$screens"
-        cp "$1.txt" "$screens/$1.txt"
-    elif ! diff -u "$screens/$1.txt" "$1.txt"; then
-        failed=1
+        shown | normal >"$screens/$1.txt"
+        return
     fi
+    while shown | normal >"$1.txt" && ! cmp -s "$screens/$1.txt" "$1.txt"; do
+        if ((tries-- == 0)); then
+            diff -u "$screens/$1.txt" "$1.txt"
+            failed=1
+            return
+        fi
+        sleep 0.05
+    done
 }
 
 mkdir project
