@@ -37,7 +37,7 @@ test:
 	@.ci/packages test
 	@cmake --preset dev
 	@cmake --build --preset dev --target all grammars
-	@ctest --preset dev -j $(JOBS)
+	@ctest --preset dev -j $(JOBS) $(CTEST_FLAGS)
 
 install: all
 	@cmake --install build/release --prefix $(PREFIX)
@@ -62,7 +62,7 @@ asan tsan fuzz:
 	@.ci/packages test
 	@cmake --preset $@
 	@cmake --build --preset $@ --target all grammars
-	@ctest --preset $@ -j $(JOBS)
+	@ctest --preset $@ -j $(JOBS) $(CTEST_FLAGS)
 
 clean:
 	@rm -rf build

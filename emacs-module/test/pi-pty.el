@@ -76,6 +76,14 @@
                                              (pi-tests--disk pi-pty--log) 'utf-8))))
     (error (ert-fail (list 'waited-for text (pi-tests--disk pi-pty--log))))))
 
+(defun pi-pty--quit (process text)
+  "Send C-g to PROCESS, again and again as a user would, until it has written TEXT.
+One that comes while Emacs is busy quits what it finds, or nothing."
+  (let ((quits (run-at-time 0.2 1 #'process-send-string process "\C-g")))
+    (unwind-protect
+        (pi-pty--wait text)
+      (cancel-timer quits))))
+
 (defun pi-pty--last ()
   "The text of the buffer after the last command of the other Emacs."
   (with-temp-buffer

@@ -52,8 +52,7 @@
                       (list (list :text "Done.")))
                 '((pi-prompt "go"))
     (pi-pty--wait "(output \"waiting")
-    (process-send-string process "\C-g")
-    (pi-pty--wait "(did keyboard-quit")
+    (pi-pty--quit process "(did keyboard-quit")
     (pi-pty--keys process "x" "xone\ntwo\nthree\n")
     (process-send-string process "\C-g")
     (pi-tests--write (expand-file-name "go" dir) "")
@@ -71,11 +70,7 @@
                             nil t)
                   (pi-prompt "go"))
     (pi-pty--wait "(hook)")
-    ;; As a user would, again and again.
-    (let ((quits (run-at-time 0.2 0.5 #'process-send-string process "\C-g")))
-      (unwind-protect
-          (pi-pty--wait "(agent_end)")
-        (cancel-timer quits)))
+    (pi-pty--quit process "(agent_end)")
     (pi-pty--keys process "x" "xone\nTWO\n2\nthree\n")
     (should (equal (pi-tests--disk (expand-file-name "a.txt" dir)) "one\ntwo\nthree\n"))))
 
