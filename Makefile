@@ -4,7 +4,8 @@ PREFIX ?= /usr/local
 
 # Rebuilds are quick where ccache is installed.
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
-JOBS := $(shell nproc)
+# Most tests wait more than they compute.
+JOBS := $(shell expr $$(nproc) + 1)
 
 .PHONY: all program nvim demo demo-nvim demo-emacs test install lint bench asan tsan fuzz clean help
 
