@@ -45,21 +45,33 @@ static enum run_verdict on_judge(void *data, const struct tool_call *call,
     return verdict == RUN_ASK && reviewed ? RUN_ALLOW : verdict;
 }
 
+static const char no_memory[] = "out of memory while asking the user";
+
+// A new question on the list; NULL without memory, which the face is told.
+static struct question *open_question(struct pi_agent *a)
+{
+    struct question *q = calloc(1, sizeof *q);
+    if (!q) {
+        agent_emit(a, NULL);
+        return NULL;
+    }
+    snprintf(q->id, sizeof q->id, "ask-%u", ++a->next_question);
+    q->next = a->questions;
+    a->questions = q;
+    return q;
+}
+
 static void on_ask(void *data, const struct tool_call *call)
 {
     struct call_port *port = data;
     struct pi_agent *a = port->agent;
-    struct question *q = calloc(1, sizeof *q);
+    struct question *q = open_question(a);
     if (!q) {
-        agent_emit(a, NULL);
-        run_answer(port->run, call->id, false, "out of memory while asking the user");
+        run_answer(port->run, call->id, false, no_memory);
         return;
     }
-    snprintf(q->id, sizeof q->id, "ask-%u", ++a->next_question);
     q->run = port->run;
     q->call = call;
-    q->next = a->questions;
-    a->questions = q;
 
     struct buf means = {0};
     policy_session_means(call, &means);
@@ -70,17 +82,13 @@ static void on_ask(void *data, const struct tool_call *call)
 
 void calls_review(struct pi_agent *a, struct review *review)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct question *q = open_question(a);
     if (!q) {
-        agent_emit(a, NULL);
-        review_answer(review, false, "out of memory while asking the user");
+        review_answer(review, false, no_memory);
         return;
     }
-    snprintf(q->id, sizeof q->id, "ask-%u", ++a->next_question);
     atomic_fetch_add(&review->refs, 1);
     q->review = review;
-    q->next = a->questions;
-    a->questions = q;
     agent_emit(a, event_review_request(q->id, review));
 }
 
