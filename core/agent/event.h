@@ -31,7 +31,8 @@ struct pi_event {
     enum event_class event_class;
     struct json *body; // control events: the whole object, or all but the messages
 
-    // message_end: the message; turn_end: the answer and the results; agent_end: all.
+    // message_end: the message; turn_end: the answer and the results; agent_end: those of
+    // the run; transcript: those asked for.
     struct message **messages;
     size_t messages_len;
 
@@ -104,8 +105,9 @@ struct pi_event *event_permission_request(const struct event_question *question)
 /** The question before a change. */
 struct pi_event *event_review_request(const char *id, const struct review *review);
 
-/** The messages are taken over; omitted counts those before them. */
-struct pi_event *event_transcript(struct json *messages, size_t omitted);
+/** The newest messages, shared; omitted counts those before them. */
+struct pi_event *event_transcript(struct message *const *messages, size_t len,
+                                  size_t omitted);
 
 /** outcome: "allowed", "denied" or "withdrawn". */
 struct pi_event *event_permission_end(const char *id, const char *call_id,

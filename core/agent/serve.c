@@ -131,36 +131,11 @@ static void enqueue(struct pi_agent *a, struct command *c)
     a->start_wanted = true;
 }
 
-// Faces show that there was an image, not the image.
-static bool leave_images_out(struct json *message)
-{
-    bool ok = true;
-    struct json *block = json_first(json_get(message, "content"));
-    for (; ok && block; block = json_next(block)) {
-        const char *data = json_get_str(block, "data");
-        if (data) {
-            ok = json_set_int(block, "dataOmitted", (int64_t)strlen(data));
-            json_destroy(json_remove(block, "data"));
-        }
-    }
-    return ok;
-}
-
 static void list_messages(struct pi_agent *a, size_t max)
 {
     const struct message_queue *t = &a->context.transcript;
     size_t from = max && t->len > max ? t->len - max : 0;
-    struct json *messages = json_new_array();
-    bool ok = messages != NULL;
-    for (size_t i = from; ok && i < t->len; i++) {
-        struct json *message = message_json(t->items[i]);
-        ok = message && leave_images_out(message) && json_push(messages, message);
-    }
-    if (!ok) {
-        json_destroy(messages);
-        messages = NULL;
-    }
-    agent_emit(a, messages ? event_transcript(messages, from) : NULL);
+    agent_emit(a, event_transcript(t->items + from, t->len - from, from));
 }
 
 static void set_name(struct pi_agent *a, const char *name)
