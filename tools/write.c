@@ -87,18 +87,6 @@ static enum pi_status keep_bom(struct writing *w, struct sv content, struct pi_e
     return buf_ok(&w->with_bom) ? PI_OK : error_nomem(err);
 }
 
-// The disk host makes folders itself; an editor cannot save into one that is missing.
-static enum pi_status make_parents(const struct writing *w, struct pi_error *err)
-{
-    if (!w->snapshot.is_new || !w->snapshot.origin.buffer) {
-        return PI_OK;
-    }
-    char *dir = path_dir(w->target->path);
-    enum pi_status st = dir ? file_make_dirs(dir, 0777, err) : error_nomem(err);
-    free(dir);
-    return st;
-}
-
 // By lines, for a buffer and for showing.
 static enum pi_status compare(struct writing *w, struct pi_error *err)
 {
@@ -119,9 +107,6 @@ static enum pi_status apply(struct writing *w, struct pi_error *err)
         return PI_OK;
     }
     enum pi_status st = compare(w, err);
-    if (st == PI_OK) {
-        st = make_parents(w, err);
-    }
     if (st != PI_OK) {
         return st;
     }

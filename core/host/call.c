@@ -10,6 +10,7 @@
 #include "host/encoding.h"
 #include "host/line_changes.h"
 #include "sys/clock.h"
+#include "sys/path.h"
 
 // A call that the face works on when everything is aborted is most likely done in a
 // moment, and then its true outcome can be told. Well below the time after which the
@@ -370,6 +371,20 @@ static enum pi_status apply_in_editor(struct host_face *f, struct host_call *c,
     return status;
 }
 
+// The disk makes folders itself; an editor cannot save into one that is missing.
+static enum pi_status make_folder(const struct host_target *target,
+                                  const struct host_snapshot *snapshot,
+                                  struct pi_error *err)
+{
+    if (target->exists || snapshot->origin.unsaved) {
+        return PI_OK; // there is one, or nothing will be saved
+    }
+    char *dir = path_dir(target->path);
+    enum pi_status status = dir ? file_make_dirs(dir, 0777, err) : error_nomem(err);
+    free(dir);
+    return status;
+}
+
 static enum pi_status face_apply(struct host *h, const struct host_target *target,
                                  const struct host_snapshot *snapshot,
                                  const struct host_change *changes, size_t len,
@@ -384,6 +399,9 @@ static enum pi_status face_apply(struct host *h, const struct host_target *targe
     }
     *applied = (struct host_applied){0};
     enum pi_status status = encoding_check(buf_sv(&snapshot->text), changes, len, err);
+    if (status == PI_OK) {
+        status = make_folder(target, snapshot, err);
+    }
     if (status == PI_OK) {
         status = host_call_create(&c, PI_HOST_APPLY, target->path, err);
     }

@@ -255,6 +255,22 @@ static void test_read_of_a_buffer(void **state)
     assert_int_equal(got.len, 0);
 }
 
+// An editor cannot save into a folder that is missing; one that will not save needs none.
+static void test_folder_of_a_new_file(void **state)
+{
+    (void)state;
+    const struct host_change change = {.text = sv_of("new\n")};
+    for (int unsaved = 1; unsaved >= 0; unsaved--) {
+        struct host_snapshot s = {.origin = {.buffer = true, .unsaved = unsaved}};
+        struct host_applied a = {0};
+        expect(0, 0, (struct pi_host_answer){.version = 2, .saved = !unsaved});
+        assert_int_equal(apply("new/in/f", &s, &change, 1, NULL, &a, NULL), PI_OK);
+        face_end();
+        host_applied_finish(&a);
+        assert_int_equal(access(scratch_path(dir, "new/in"), F_OK), unsaved ? -1 : 0);
+    }
+}
+
 static void test_disk_when_not_open(void **state)
 {
     (void)state;
@@ -496,6 +512,7 @@ int main(void)
         TEST(test_folders_are_not_asked_for),
         TEST(test_refused),
         TEST(test_apply),
+        TEST(test_folder_of_a_new_file),
         TEST(test_apply_altered),
         TEST(test_apply_refused),
         TEST(test_deadline_in_the_queue),
