@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/terminal.h"
+
 enum { KEYS_MAX = 10000, PATIENCE_S = 60, LINE_MAX_BYTES = 4096 };
 
 static struct {
@@ -45,31 +47,6 @@ static void die(const char *what)
 {
     perror(what);
     exit(2);
-}
-
-static pid_t start(int *terminal, char **command)
-{
-    *terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (*terminal < 0 || grantpt(*terminal) || unlockpt(*terminal)) {
-        die("terminal");
-    }
-    const char *name = ptsname(*terminal);
-    pid_t pid = fork();
-    if (pid != 0) {
-        return pid;
-    }
-    setsid();
-    int slave = open(name, O_RDWR);
-    struct winsize size = {.ws_row = 40, .ws_col = 120};
-    ioctl(slave, TIOCSCTTY, 0);
-    ioctl(slave, TIOCSWINSZ, &size);
-    for (int fd = 0; fd < 3; fd++) {
-        dup2(slave, fd);
-    }
-    close(slave);
-    execvp(command[0], command);
-    perror(command[0]);
-    _exit(127);
 }
 
 // The pipe is held open for writing, too, so that it has no end.
@@ -197,7 +174,8 @@ int main(int argc, char **argv)
     int pipe = make_pipe(path, sizeof path);
     const char *log = getenv("TYPIST_LOG"); // what was shown, to find out what went wrong
     int log_fd = log ? open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-    pid_t pid = start(&terminal, argv + 4);
+    pid_t pid = terminal_start(&terminal, argv + 4,
+                               (struct winsize){.ws_row = 40, .ws_col = 120});
     double end = now(CLOCK_MONOTONIC) + PATIENCE_S;
     while (step(terminal, pipe, log_fd)) {
         if (now(CLOCK_MONOTONIC) > end) {

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "terminal.h"
+
 enum { PATIENCE_MS = 20000, SHOWN_MAX = 1024 * 1024 };
 
 static char shown[SHOWN_MAX + 1];
@@ -29,32 +31,6 @@ static long now_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static pid_t start(int *master, char **command)
-{
-    *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (*master < 0 || grantpt(*master) || unlockpt(*master)) {
-        perror("pty");
-        exit(2);
-    }
-    const char *name = ptsname(*master);
-    pid_t pid = fork();
-    if (pid != 0) {
-        return pid;
-    }
-    setsid();
-    int slave = open(name, O_RDWR);
-    struct winsize size = {.ws_row = 24, .ws_col = 80};
-    ioctl(slave, TIOCSCTTY, 0);
-    ioctl(slave, TIOCSWINSZ, &size);
-    for (int fd = 0; fd < 3; fd++) {
-        dup2(slave, fd);
-    }
-    close(slave);
-    execvp(command[0], command);
-    perror(command[0]);
-    _exit(127);
 }
 
 // Takes what is shown within the time; false when the terminal is closed.
@@ -143,7 +119,8 @@ int main(int argc, char **argv)
     }
     int master;
     int status = 0;
-    pid_t pid = start(&master, argv + split + 1);
+    pid_t pid = terminal_start(&master, argv + split + 1,
+                               (struct winsize){.ws_row = 24, .ws_col = 80});
     for (int i = 1; i < split; i += 2) {
         if (!step(master, argv[i], argv[i + 1])) {
             fprintf(stderr, "pty: '%s' was not shown\n", argv[i + 1]);
