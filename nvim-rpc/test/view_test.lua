@@ -82,6 +82,19 @@ function tests.a_change_shows_its_lines_and_leads_to_them()
   equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'a.txt', { 4, 1 } })
 end
 
+-- In a patch they look like the names of the files.
+function tests.lines_of_dashes_and_pluses_count()
+  suite.write('a.lua', '-- a remark\n++ b\nc\n')
+  agent.record({
+    agent.call('edit', {
+      path = 'a.lua',
+      edits = { { oldText = '-- a remark\n++ b', newText = '++ a\n++ b\n-- d' } },
+    }),
+  }, { { text = 'Done.' } })
+  agent.ask('go')
+  agent.shows('▸ edit a.lua  — ok, +2 -1')
+end
+
 function tests.any_file_name_is_found_under_the_cursor()
   for _, name in ipairs({ 'rösen.txt', 'a-b_c+d.txt', 'plain' }) do
     suite.write(name, 'one\ntwo\n')

@@ -1,6 +1,7 @@
 -- One call of a tool, as a block of the conversation: a title with how it went, and below
 -- it what it said: nothing, its last lines, or all of it.
 
+local hunks = require('pi.hunks')
 local lines_of = require('pi.lines')
 local view_of = require('pi.view')
 local M = {}
@@ -161,16 +162,11 @@ local function failure(text)
   return 'failed'
 end
 
---- The lines that a unified diff adds and takes away.
-function M.count_changes(patch)
+-- The lines that a unified diff adds and takes away.
+local function count_changes(patch)
   local added, removed = 0, 0
-  for _, line in ipairs(vim.split(patch or '', '\n', { plain = true })) do
-    local c = line:sub(1, 1)
-    if c == '+' and line:sub(1, 4) ~= '+++ ' then
-      added = added + 1
-    elseif c == '-' and line:sub(1, 4) ~= '--- ' then
-      removed = removed + 1
-    end
+  for _, h in ipairs(hunks.parse(patch)) do
+    added, removed = added + #h.new, removed + #h.old
   end
   return added, removed
 end
@@ -205,7 +201,7 @@ local function take_result(call, result, failed)
   local text = text_of(result.content)
   if details.diff and not failed then
     call.diff = true
-    call.added, call.removed = M.count_changes(details.patch)
+    call.added, call.removed = count_changes(details.patch or '')
     text = details.diff
   end
   local content = call.name == 'write' and call.args.content
