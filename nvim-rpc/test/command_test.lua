@@ -111,4 +111,31 @@ function tests.help_lists_the_subcommands()
   check(text:find(':Pi', 1, true) and text:find('abort', 1, true), text)
 end
 
+-- The model of an old conversation is told with its first request, and is not a choice.
+function tests.a_choice_outlives_a_look_at_an_old_conversation()
+  agent.record({ { text = 'One.' } })
+  agent.ask('first')
+  local id = agent.session().id
+  vim.cmd('Pi stop')
+  vim.env.ANTHROPIC_API_KEY = 'x'
+  agent.events = {}
+  vim.cmd('Pi model ' .. completed('Pi model claude')[1])
+  vim.cmd('Pi think high')
+  agent.await('thinking_level_changed', 'level', 'high')
+  agent.await('model_changed')
+  vim.env.ANTHROPIC_API_KEY = nil
+  local chosen = vim.deepcopy(agent.session().chosen)
+  check(chosen.model:find('^anthropic/'), chosen.model)
+  equal(chosen.thinking, 'high')
+  vim.cmd('Pi resume ' .. id)
+  agent.await('transcript')
+  agent.session():emit({
+    type = 'model_changed',
+    model = { id = 'old', provider = 'other' },
+    thinkingLevel = 'low',
+  })
+  equal(agent.session().model.id, 'old')
+  equal(agent.session().chosen, chosen)
+end
+
 agent.run()

@@ -25,6 +25,7 @@ local by_buffer = setmetatable({}, { __mode = 'v' })
 ---@field afterword table|nil a notice to show below the conversation that was shown again
 ---@field died boolean|nil whether the agent ended by itself; the next goes on
 ---@field chosen table options of hello that were chosen by command
+---@field choosing boolean whether model and thinking of this conversation are such a choice
 local Session = {}
 Session.__index = Session
 
@@ -100,7 +101,7 @@ end
 -- Another conversation begins.
 function Session:forget()
   self.id, self.file, self.model, self.thinking = nil, nil, nil, nil
-  self.cwd = self.home
+  self.cwd, self.choosing = self.home, false
   self.usage = { context = 0, cost = 0 } -- tokens of the last request; dollars of all
   self.changed = { added = 0, removed = 0 } -- lines, by tools
 end
@@ -327,14 +328,14 @@ end
 
 --- Uses another model, named as in the option.
 function Session:set_model(name)
-  self.choosing = true
   self:call('set_model', { model = name })
+  self.choosing = true
 end
 
 --- Sets how much the model thinks.
 function Session:set_thinking(level)
-  self.choosing = true
   self:call('set_thinking', { level = level })
+  self.choosing = true
 end
 
 --- Sends a text of the user: delivery 'prompt', 'steer' or 'follow_up'.
