@@ -23,6 +23,25 @@ function tests.a_long_answer_is_drawn_in_batches()
   check(batches < 5000, ('%d batches'):format(batches))
 end
 
+-- The oldest lines go, and the calls and questions in them with them.
+function tests.what_was_dropped_is_no_more()
+  agent.record(
+    { agent.call('bash', { command = 'seq 3' }) },
+    { { repeatText = { s = 'line\n', n = 23000 } } }
+  )
+  agent.ask('x')
+  local dropped = '· earlier lines were dropped here; the session has them all'
+  agent.go_to(dropped)
+  agent.shows_not('$ seq 3')
+  local before = agent.shown()
+  for row = 1, 3 do
+    vim.api.nvim_win_set_cursor(0, { row, 0 })
+    agent.press('<Tab>')
+  end
+  check(agent.shown() == before, 'a call that is gone changed the text')
+  equal(require('pi.view').of(agent.session()):turn_from(5, -1), nil)
+end
+
 -- The file of a conversation with so many messages, made of a short one.
 local function lengthen(path, count)
   local lines = vim.fn.readfile(path)

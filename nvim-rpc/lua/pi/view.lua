@@ -36,9 +36,15 @@ local function unlock(view)
   vim.bo[view.buf].modifiable = true
 end
 
+-- With the lines go their marks: they would move to the first line that is left.
 local function drop_old_lines(view)
   local count = api.nvim_buf_line_count(view.buf)
   if count > MAX_LINES * 1.1 then
+    local last = { count - MAX_LINES - 1, -1 }
+    for _, mark in ipairs(api.nvim_buf_get_extmarks(view.buf, namespace, 0, last, {})) do
+      api.nvim_buf_del_extmark(view.buf, namespace, mark[1])
+      view.blocks[mark[1]] = nil
+    end
     api.nvim_buf_set_lines(view.buf, 0, count - MAX_LINES, true, {
       '· earlier lines were dropped here; the session has them all',
     })
