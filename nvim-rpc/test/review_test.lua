@@ -248,6 +248,37 @@ function tests.quickfix()
   equal(#api.nvim_list_wins(), 1)
 end
 
+-- With nothing to list the list of the user stays, and one of before is emptied.
+function tests.quickfix_without_changes()
+  visit(numbers(12))
+  vim.fn.setqflist({}, ' ', { title = 'mine', items = { { text = 'x' } } })
+  pi('edits')
+  equal(vim.fn.getqflist({ title = 0 }).title, 'mine')
+  agent(edited())
+  pi('edits')
+  vim.cmd('Pi reject!')
+  told = {}
+  pi('edits')
+  equal(told, { 'there are no changes' })
+  equal(vim.fn.getqflist(), {})
+  vim.cmd('silent colder')
+  equal(vim.fn.getqflist({ title = 0 }).title, 'mine')
+end
+
+-- The maps take a count.
+function tests.counts()
+  visit(numbers(12))
+  agent(edited())
+  api.nvim_win_set_cursor(0, { 1, 0 })
+  local function press(count, name)
+    local keys = api.nvim_replace_termcodes(count .. name, true, true, true)
+    api.nvim_feedkeys(keys, 'mx', false)
+    return api.nvim_win_get_cursor(0)[1]
+  end
+  equal(press(3, '<Plug>(pi-next-hunk)'), 11)
+  equal(press(2, '<Plug>(pi-prev-hunk)'), 3)
+end
+
 -- A window with all hunks, where each can be answered.
 function tests.diff()
   visit(numbers(12))

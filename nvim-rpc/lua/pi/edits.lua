@@ -304,15 +304,21 @@ local function quickfix_items(file)
   return items
 end
 
---- Fills the quickfix list with every change of the session.
+local LIST = 'pi: changes'
+
+--- Fills the quickfix list with every change of the session that was not taken back. A list
+--- of before is replaced; without changes that of the user stays.
 function M.quickfix()
   local items = {}
   for _, file in ipairs(review.files(true)) do
     vim.list_extend(items, quickfix_items(file))
   end
-  vim.fn.setqflist({}, ' ', { title = 'pi: changes', items = items })
+  local again = vim.fn.getqflist({ title = 0 }).title == LIST
+  if again or #items > 0 then
+    vim.fn.setqflist({}, again and 'r' or ' ', { title = LIST, items = items })
+  end
   notify(
-    #items == 0 and 'nothing was changed'
+    #items == 0 and 'there are no changes'
       or ('%s, :copen shows them'):format(count_of(#items, 'change'))
   )
 end
