@@ -1,6 +1,7 @@
 -- What happens, told to whoever wants to know. The events of the agent (doc/events.md) go
--- through here, and those of the plugin: session_start, session_end, question,
--- question_end, not_sent. Users get the important ones as User autocommands.
+-- through here, and those of the plugin: session_start, session_end, session_renew (another
+-- conversation begins), asked, before_prompt, not_sent, context_changed, question,
+-- question_end, view_created. Users get the important ones as User autocommands.
 
 local M = {}
 

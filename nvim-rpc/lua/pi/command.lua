@@ -5,16 +5,9 @@ local M = {}
 
 local subcommands = {}
 
-local parts = { 'pi.subcommands', 'pi.review', 'pi.edits', 'pi.follow', 'pi.tools' }
-
 local function load_parts()
-  local names = parts
-  parts = {}
-  for _, name in ipairs(names) do
-    local file = 'lua/' .. name:gsub('%.', '/') .. '.lua'
-    if #vim.api.nvim_get_runtime_file(file, false) > 0 then
-      require(name)
-    end
+  for _, name in ipairs({ 'pi.subcommands', 'pi.edits', 'pi.follow' }) do
+    require(name)
   end
 end
 

@@ -46,7 +46,7 @@ function M.all()
   return vim.tbl_values(sessions)
 end
 
--- Parts that listen to events; those that are not there are left out.
+-- Parts that listen to events. They need this module in their turn, so they are loaded later.
 local parts = {
   'pi.questions',
   'pi.render',
@@ -62,12 +62,8 @@ local parts = {
 
 local function load_parts()
   for _, name in ipairs(parts) do
-    local file = 'lua/' .. name:gsub('%.', '/') .. '.lua'
-    if #vim.api.nvim_get_runtime_file(file, false) > 0 then
-      require(name)
-    end
+    require(name)
   end
-  parts = {}
 end
 
 --- As current(), made when there is none. Nothing is started.
@@ -146,17 +142,13 @@ end
 
 local function serve(session, request, reply)
   request.session = session
-  local modules = { call_tool = 'pi.tools', before_command = 'pi.save' }
-  local name = modules[request.op]
-  if not name then
-    local buffer = require('pi.buffer')
-    return buffer.serve(request.op, request.path, request.version, request.changes, reply, request)
+  if request.op == 'call_tool' then
+    return require('pi.tools').serve(request, reply)
+  elseif request.op == 'before_command' then
+    return require('pi.save').before_command(request, reply)
   end
-  local there, module = pcall(require, name)
-  if not there then
-    return { status = 'not_open', message = 'Neovim cannot do this' }
-  end
-  return (module[request.op == 'call_tool' and 'serve' or 'before_command'])(request, reply)
+  local buffer = require('pi.buffer')
+  return buffer.serve(request.op, request.path, request.version, request.changes, reply, request)
 end
 
 -- Questions that waited for an agent in vain are given back.

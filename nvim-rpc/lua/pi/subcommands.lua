@@ -1,5 +1,5 @@
--- The subcommands of :Pi for the conversation; those for changes are in pi.review and its
--- neighbours.
+-- The subcommands of :Pi for the conversation; those for changes are in pi.edits, that of
+-- follow mode in pi.follow.
 
 local command = require('pi.command')
 local complete = require('pi.complete')
