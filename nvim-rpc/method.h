@@ -18,7 +18,7 @@ struct arguments {
     bool go_on;         // with the newest session of cwd
 
     const char *text, *delivery;
-    const char *provider, *model, *level, *query, *tools, *name;
+    const char *provider, *model, *level, *name;
     uint64_t max;
 
     struct pi_added_tool tool;

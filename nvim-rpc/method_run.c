@@ -43,26 +43,11 @@ static enum pi_status prompt(struct server *s, const struct arguments *a,
     return pi_agent_prompt(s->agent, a->text, NULL, 0, (enum pi_delivery)delivery, err);
 }
 
-static enum pi_status go_on(struct server *s, const struct arguments *a,
-                            struct pack *result, struct pi_error *err)
-{
-    (void)a, (void)result;
-    return pi_agent_continue(s->agent, err);
-}
-
 static enum pi_status stop(struct server *s, const struct arguments *a,
                            struct pack *result, struct pi_error *err)
 {
     (void)a, (void)result, (void)err;
     pi_agent_abort(s->agent);
-    return PI_OK;
-}
-
-static enum pi_status clear_queue(struct server *s, const struct arguments *a,
-                                  struct pack *result, struct pi_error *err)
-{
-    (void)a, (void)result, (void)err;
-    pi_agent_clear_queue(s->agent);
     return PI_OK;
 }
 
@@ -91,28 +76,11 @@ static enum pi_status set_thinking(struct server *s, const struct arguments *a,
     return pi_agent_set_thinking(s->agent, a->level ? a->level : "", err);
 }
 
-static const struct param query_params[] = {
-    PARAM("query", PARAM_TEXT, query),
-    {0},
-};
-
 static enum pi_status list_models(struct server *s, const struct arguments *a,
                                   struct pack *result, struct pi_error *err)
 {
-    (void)result;
-    return pi_agent_list_models(s->agent, a->query, err);
-}
-
-static const struct param tools_params[] = {
-    PARAM("tools", PARAM_TEXT, tools),
-    {0},
-};
-
-static enum pi_status set_tools(struct server *s, const struct arguments *a,
-                                struct pack *result, struct pi_error *err)
-{
-    (void)result;
-    return pi_agent_set_tools(s->agent, a->tools ? a->tools : "", err);
+    (void)a, (void)result;
+    return pi_agent_list_models(s->agent, NULL, err);
 }
 
 static const struct param review_params[] = {
@@ -268,13 +236,10 @@ static enum pi_status answer_permission(struct server *s, const struct arguments
 
 const struct method methods_of_run[] = {
     {"prompt", false, prompt, prompt_params},
-    {"continue", false, go_on, NULL},
     {"abort", false, stop, NULL},
-    {"clear_queue", false, clear_queue, NULL},
     {"set_model", false, set_model, model_params},
     {"set_thinking", false, set_thinking, thinking_params},
-    {"list_models", false, list_models, query_params},
-    {"set_tools", false, set_tools, tools_params},
+    {"list_models", false, list_models, NULL},
     {"set_review", false, set_review, review_params},
     {"add_note", false, add_note, note_params},
     {"list_messages", false, list_messages, list_messages_params},

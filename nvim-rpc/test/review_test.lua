@@ -310,7 +310,7 @@ function tests.not_open()
     table.concat(edited(), '\n') .. '\n',
     { ctxlen = 3 }
   )
-  review.changed_on_disk(path, '--- file.txt\n+++ file.txt\n' .. diff, 'edit')
+  review.changed_on_disk(path, '--- file.txt\n+++ file.txt\n' .. diff)
   equal(pending(), { { 3, 1, 1 }, { 6, 1, 0 }, { 11, 0, 1 } })
   vim.cmd('enew')
   pi('diff ' .. path)
@@ -330,7 +330,7 @@ function tests.not_open_with_crlf()
   review.forget()
   suite.write(path, 'one\r\nTWO\r\nthree\r\n')
   local patch = '--- a\n+++ b\n@@ -1,3 +1,3 @@\n one\r\n-two\r\n+TWO\r\n three\r\n'
-  review.changed_on_disk(path, patch, 'edit')
+  review.changed_on_disk(path, patch)
   vim.cmd('enew')
   vim.cmd('Pi reject!')
   equal(suite.read(path), 'one\r\ntwo\r\nthree\r\n')

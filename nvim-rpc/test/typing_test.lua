@@ -170,7 +170,7 @@ function tests.swap_files()
   child:lua(
     [[
       local path, patch = ...
-      require('pi.review').changed_on_disk(path, patch, 'edit')
+      require('pi.review').changed_on_disk(path, patch)
       vim.schedule(function()
         vim.cmd('Pi reject!')
       end)

@@ -264,7 +264,7 @@ function requests.apply(file)
     local words = ('%s was not saved: %s'):format(change.name(buf), failure)
     require('pi.notify')(words, vim.log.levels.WARN)
   end
-  review.changed(buf, before, change.content(buf), 'edit')
+  review.changed(buf, before, change.content(buf))
   for _, other in ipairs(file.all) do
     pcall(disk.check, other) -- by another name
   end

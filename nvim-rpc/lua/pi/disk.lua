@@ -257,10 +257,8 @@ function M.sync(folder, on_change)
   end
 end
 
-local function followed(tool)
-  return function(buf, before, after)
-    require('pi.review').changed(buf, before, after, tool)
-  end
+local function followed(...)
+  require('pi.review').changed(...)
 end
 
 -- While the agent works, Neovim may look at the disk by itself (on FocusGained) and would ask
@@ -304,7 +302,7 @@ end)
 bus.on('file_changed', function(event)
   local buf = not event.inEditor and require('pi.buffer').find(event.path)
   if buf then
-    M.sync_one(buf, followed(event.origin))
+    M.sync_one(buf, followed)
   end
 end)
 
@@ -312,7 +310,7 @@ end)
 bus.on('tool_execution_end', function(event, session)
   local silent = { read = true, grep = true, find = true, ls = true, edit = true, write = true }
   if not silent[event.toolName] then
-    M.sync(session.cwd, followed(event.toolName))
+    M.sync(session.cwd, followed)
   end
 end)
 

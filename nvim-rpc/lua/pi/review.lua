@@ -295,7 +295,7 @@ function M.redraw(buf)
 end
 
 --- The agent changed a buffer from these lines to those.
-M.changed = guarded(function(buf, before, after, tool)
+M.changed = guarded(function(buf, before, after)
   local file = file_of_buffer(buf)
   local known = vim.tbl_filter(function(h)
     return not h.undone
@@ -313,7 +313,6 @@ M.changed = guarded(function(buf, before, after, tool)
     end
   end
   for _, h in ipairs(new) do
-    h.tool = tool
     anchor(buf, h, h.row, #h.new)
     table.insert(list, h)
   end
@@ -326,10 +325,10 @@ M.changed = guarded(function(buf, before, after, tool)
 end)
 
 --- The agent changed a file that is not open; patch is a unified diff.
-function M.changed_on_disk(path, patch, tool)
+function M.changed_on_disk(path, patch)
   local file = file_of_path(path)
   for _, h in ipairs(hunks.parse(patch)) do
-    h.tool, h.count = tool, #h.new
+    h.count = #h.new
     table.insert(file.hunks, h)
   end
   table.insert(M.history, { path = path })
@@ -460,7 +459,6 @@ local function created(path)
       old = {},
       above = {},
       below = {},
-      tool = 'write',
       created = true,
     },
   }
@@ -484,7 +482,7 @@ bus.on('tool_execution_end', function(event)
     local open = require('pi.buffer').find(path)
     local known = type(details) == 'table' and not open
     if known and details.patch then
-      M.changed_on_disk(path, details.patch, event.toolName)
+      M.changed_on_disk(path, details.patch)
     elseif known and details.created then
       created(path)
     end

@@ -252,8 +252,8 @@ end)
 
 --- Ends all connections.
 function M.stop()
-  for _, connection in pairs(vim.deepcopy(vim.tbl_keys(connections))) do
-    connections[connection]:close()
+  for _, connection in ipairs(vim.tbl_values(connections)) do
+    connection:close()
   end
 end
 
