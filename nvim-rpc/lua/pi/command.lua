@@ -84,12 +84,6 @@ function M.call(words)
   M.run({ args = words, bang = false, range = 0, line1 = 0, line2 = 0 })
 end
 
-local function starting_with(names, lead)
-  return vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, names)
-end
-
 --- Completes :Pi; line is the whole command line.
 ---@return string[]
 function M.complete(lead, line, pos)
@@ -98,7 +92,7 @@ function M.complete(lead, line, pos)
   if #words == 0 and not lead:find('^@') then
     local names = vim.tbl_keys(M.all())
     table.sort(names)
-    return starting_with(names, lead)
+    return require('pi.complete').starting_with(names, lead)
   end
   local spec = M.all()[words[1]] or M.all().ask
   local ok, found = pcall(spec.complete or function() end, lead, vim.list_slice(words, 2))

@@ -3,6 +3,7 @@
 local api = vim.api
 local bus = require('pi.bus')
 local command = require('pi.command')
+local complete = require('pi.complete')
 local change = require('pi.change')
 local notify = require('pi.notify')
 local review = require('pi.review')
@@ -350,14 +351,10 @@ local function undo()
 end
 
 local function names(lead)
-  return vim.tbl_filter(
-    function(name)
-      return vim.startswith(name, lead)
-    end,
-    vim.tbl_map(function(file)
-      return short(file.path)
-    end, review.files())
-  )
+  local all = vim.tbl_map(function(file)
+    return short(file.path)
+  end, review.files())
+  return complete.starting_with(all, lead)
 end
 
 local function register(name, desc, run, more)
@@ -382,9 +379,7 @@ register('review', 'see changes before they are made, or after', function(c)
   notify('changes are shown ' .. c.args .. ' they are made')
 end, {
   complete = function(lead)
-    return vim.tbl_filter(function(word)
-      return vim.startswith(word, lead)
-    end, { 'before', 'after' })
+    return complete.starting_with({ 'before', 'after' }, lead)
   end,
 })
 register('removed', 'show or hide the lines that are gone', function()

@@ -4,6 +4,7 @@
 local api = vim.api
 local bus = require('pi.bus')
 local command = require('pi.command')
+local complete = require('pi.complete')
 local M = {}
 
 local LINES = 5000 -- of a file that is not open
@@ -122,9 +123,7 @@ command.register('follow', {
     )
   end,
   complete = function(lead)
-    return vim.tbl_filter(function(word)
-      return vim.startswith(word, lead)
-    end, { 'on', 'off' })
+    return complete.starting_with({ 'on', 'off' }, lead)
   end,
 })
 
