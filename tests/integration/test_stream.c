@@ -236,82 +236,83 @@ static void a_connection_that_dies_at_its_second_use_is_no_failure(void **state)
     }
 }
 
+static const struct {
+    const char *bytes;
+    enum fixture_end end;
+    int kind;
+    const char *words;
+} breaks[] = {
+    {"", FIXTURE_CLOSE, FAILURE_RETRY, "closed the connection without an answer"},
+    {"", FIXTURE_RESET, FAILURE_RETRY, "127.0.0.1"},
+    {CHUNKED "f\r\ndata: text a", FIXTURE_CLOSE, FAILURE_RETRY,
+     "cut in the middle of the answer"},
+    {CHUNKED "f\r\ndata: text abc\n", FIXTURE_RESET, FAILURE_RETRY, "127.0.0.1"},
+    {CHUNKED "10\r\ndata: text abc\n\n\r\n0\r\n\r\n", FIXTURE_KEEP, FAILURE_RETRY,
+     "ended the answer before it was complete"},
+    {UNTIL_CLOSE "data: text abc\n\ndata: en", FIXTURE_CLOSE, FAILURE_RETRY,
+     "ended the answer before it was complete"},
+    {UNTIL_CLOSE, FIXTURE_CLOSE, FAILURE_RETRY, "sent an empty answer"},
+    {UNTIL_CLOSE "\r\n\n  ", FIXTURE_CLOSE, FAILURE_RETRY, "sent an empty answer"},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", FIXTURE_KEEP, FAILURE_RETRY,
+     "sent an empty answer"},
+    {"HTTP/1.1 204 No Content\r\n\r\n", FIXTURE_KEEP, FAILURE_RETRY,
+     "sent an empty answer"},
+    {HEAD "Content-Length: 99\r\n\r\ndata: text abc\n\n", FIXTURE_CLOSE, FAILURE_RETRY,
+     "cut in the middle"},
+    {UNTIL_CLOSE "data: fail 529 Overloaded\n\n", FIXTURE_STALL, FAILURE_RETRY,
+     "answered with an error: Overloaded"},
+    {UNTIL_CLOSE "data: fail 400 \n\n", FIXTURE_STALL, FAILURE_FATAL,
+     "answered with an error: (no words)"},
+    {UNTIL_CLOSE "data: text abc\n\ndata: fail 400 bad {\n\n", FIXTURE_STALL,
+     FAILURE_FATAL, "answered with an error: bad {"},
+    {UNTIL_CLOSE "data: fail 0 {\"error\":{\"message\":\"prompt is too long: 9 tokens\"}}"
+                 "\n\n",
+     FIXTURE_CLOSE, FAILURE_OVERFLOW, "start a new one"},
+    {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: "
+     "close\r\n\r\n<!DOCTYPE "
+     "html><html><head><title>Log in\n to Wi-Fi</title></head>secret page",
+     FIXTURE_CLOSE, FAILURE_RETRY,
+     "a page of HTML instead of an answer, titled \"Log in to Wi-Fi\""},
+    {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n  <p>", FIXTURE_CLOSE, FAILURE_RETRY,
+     "a page of HTML instead of an answer"},
+    {"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+     "{\"error\":{\"message\":\"no such model\",\"type\":\"invalid_request_error\"}}",
+     FIXTURE_CLOSE, FAILURE_FATAL, "answered with an error: no such model"},
+    {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+     "\n\n{\"error\":\"busy\"}",
+     FIXTURE_CLOSE, FAILURE_RETRY, "answered with an error: busy"},
+    {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"error\":{\"code\":502,"
+     "\"message\":\"upstream\"}}",
+     FIXTURE_CLOSE, FAILURE_RETRY, "answered with an error: upstream"},
+    {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"error\":{\"code\":", FIXTURE_CLOSE,
+     FAILURE_RETRY, "JSON that is cut off"},
+    {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"status\":\"up\"}", FIXTURE_CLOSE,
+     FAILURE_FATAL, "JSON that is no answer of a model: up"},
+    {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nIt works!", FIXTURE_CLOSE,
+     FAILURE_RETRY, "It works!"},
+    {"not HTTP at all\r\n\r\n", FIXTURE_CLOSE, FAILURE_FATAL, "does not speak HTTP"},
+    {"HTTP/1.1 301 Moved\r\nLocation: "
+     "https://user:pw@example.org/v2?key=sk-secret\r\n"
+     "Content-Length: 0\r\n\r\n",
+     FIXTURE_KEEP, FAILURE_FATAL,
+     "answered 301: moved to https://example.org/v2; correct the base URL"},
+    {"HTTP/1.1 302 Found\r\nLocation: /login?a=b\r\nContent-Length: 0\r\n\r\n",
+     FIXTURE_KEEP, FAILURE_FATAL, "moved to /login; correct"},
+    {"HTTP/1.1 308 Moved\r\nContent-Length: 0\r\n\r\n", FIXTURE_KEEP, FAILURE_FATAL,
+     "answered 308"},
+    {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: "
+     "gzip\r\n"
+     "Connection: close\r\n\r\nthis is not gzip",
+     FIXTURE_CLOSE, FAILURE_RETRY, "compressed answer of 127.0.0.1 is damaged"},
+};
+
 static void what_breaks_is_told_and_judged(void **state)
 {
     (void)state;
-    static const struct {
-        const char *bytes;
-        enum fixture_end end;
-        int kind;
-        const char *words;
-    } rows[] = {
-        {"", FIXTURE_CLOSE, FAILURE_RETRY, "closed the connection without an answer"},
-        {"", FIXTURE_RESET, FAILURE_RETRY, "127.0.0.1"},
-        {CHUNKED "f\r\ndata: text a", FIXTURE_CLOSE, FAILURE_RETRY,
-         "cut in the middle of the answer"},
-        {CHUNKED "f\r\ndata: text abc\n", FIXTURE_RESET, FAILURE_RETRY, "127.0.0.1"},
-        {CHUNKED "10\r\ndata: text abc\n\n\r\n0\r\n\r\n", FIXTURE_KEEP, FAILURE_RETRY,
-         "ended the answer before it was complete"},
-        {UNTIL_CLOSE "data: text abc\n\ndata: en", FIXTURE_CLOSE, FAILURE_RETRY,
-         "ended the answer before it was complete"},
-        {UNTIL_CLOSE, FIXTURE_CLOSE, FAILURE_RETRY, "sent an empty answer"},
-        {UNTIL_CLOSE "\r\n\n  ", FIXTURE_CLOSE, FAILURE_RETRY, "sent an empty answer"},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", FIXTURE_KEEP, FAILURE_RETRY,
-         "sent an empty answer"},
-        {"HTTP/1.1 204 No Content\r\n\r\n", FIXTURE_KEEP, FAILURE_RETRY,
-         "sent an empty answer"},
-        {HEAD "Content-Length: 99\r\n\r\ndata: text abc\n\n", FIXTURE_CLOSE,
-         FAILURE_RETRY, "cut in the middle"},
-        {UNTIL_CLOSE "data: fail 529 Overloaded\n\n", FIXTURE_STALL, FAILURE_RETRY,
-         "answered with an error: Overloaded"},
-        {UNTIL_CLOSE "data: fail 400 \n\n", FIXTURE_STALL, FAILURE_FATAL,
-         "answered with an error: (no words)"},
-        {UNTIL_CLOSE "data: text abc\n\ndata: fail 400 bad {\n\n", FIXTURE_STALL,
-         FAILURE_FATAL, "answered with an error: bad {"},
-        {UNTIL_CLOSE
-         "data: fail 0 {\"error\":{\"message\":\"prompt is too long: 9 tokens\"}}"
-         "\n\n",
-         FIXTURE_CLOSE, FAILURE_OVERFLOW, "start a new one"},
-        {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: "
-         "close\r\n\r\n<!DOCTYPE "
-         "html><html><head><title>Log in\n to Wi-Fi</title></head>secret page",
-         FIXTURE_CLOSE, FAILURE_RETRY,
-         "a page of HTML instead of an answer, titled \"Log in to Wi-Fi\""},
-        {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n  <p>", FIXTURE_CLOSE,
-         FAILURE_RETRY, "a page of HTML instead of an answer"},
-        {"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-         "{\"error\":{\"message\":\"no such model\",\"type\":\"invalid_request_error\"}}",
-         FIXTURE_CLOSE, FAILURE_FATAL, "answered with an error: no such model"},
-        {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-         "\n\n{\"error\":\"busy\"}",
-         FIXTURE_CLOSE, FAILURE_RETRY, "answered with an error: busy"},
-        {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"error\":{\"code\":502,"
-         "\"message\":\"upstream\"}}",
-         FIXTURE_CLOSE, FAILURE_RETRY, "answered with an error: upstream"},
-        {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"error\":{\"code\":",
-         FIXTURE_CLOSE, FAILURE_RETRY, "JSON that is cut off"},
-        {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"status\":\"up\"}", FIXTURE_CLOSE,
-         FAILURE_FATAL, "JSON that is no answer of a model: up"},
-        {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nIt works!", FIXTURE_CLOSE,
-         FAILURE_RETRY, "It works!"},
-        {"not HTTP at all\r\n\r\n", FIXTURE_CLOSE, FAILURE_FATAL, "does not speak HTTP"},
-        {"HTTP/1.1 301 Moved\r\nLocation: "
-         "https://user:pw@example.org/v2?key=sk-secret\r\n"
-         "Content-Length: 0\r\n\r\n",
-         FIXTURE_KEEP, FAILURE_FATAL,
-         "answered 301: moved to https://example.org/v2; correct the base URL"},
-        {"HTTP/1.1 302 Found\r\nLocation: /login?a=b\r\nContent-Length: 0\r\n\r\n",
-         FIXTURE_KEEP, FAILURE_FATAL, "moved to /login; correct"},
-        {"HTTP/1.1 308 Moved\r\nContent-Length: 0\r\n\r\n", FIXTURE_KEEP, FAILURE_FATAL,
-         "answered 308"},
-        {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: "
-         "gzip\r\n"
-         "Connection: close\r\n\r\nthis is not gzip",
-         FIXTURE_CLOSE, FAILURE_RETRY, "compressed answer of 127.0.0.1 is damaged"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        print_message("%.60s...\n", rows[i].bytes);
-        expect_error(ask_for(rows[i].bytes, rows[i].end), rows[i].kind, rows[i].words);
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        print_message("%.60s...\n", breaks[i].bytes);
+        expect_error(ask_for(breaks[i].bytes, breaks[i].end), breaks[i].kind,
+                     breaks[i].words);
     }
 }
 

@@ -197,52 +197,53 @@ static void test_assignments(void **state)
     check(*state, "LD_PRELOAD=./x.so ls", "0.0: LD_PRELOAD= <./x.so> <ls>\n");
 }
 
+static const char *const refused[] = {
+    "if",
+    "a (",
+    "'a",
+    "\"a",
+    "a | ",
+    "a && ",
+    "$(a",
+    "then a",
+    "a\rb",
+    "coproc a",
+    // Where grammar and bash would differ.
+    "\"$\\\n(rm)\"",
+    "`a # b`; rm x\n`",
+    "a\\ #b\\\n",
+    "time ! a",
+    "time -p A=1 b",
+    "cat <<E; a \"b\nE\nc\"",
+    "cat <<E\na\\\nE\nE\n",
+    "{a; rm x; }",
+    "a > b - <<E\nE\n",
+    "{ a; } - <<E\nE\n",
+    "cat <<E\nx `a` $x\nE\n",
+    "cmd \\ x\v",
+    "a\\\nb",
+    "a <> b",
+    "a;; b",
+    "a\fb",
+    "[ a > b ]",
+    "((a); b)",
+    "$((a); b)",
+    "echo $((a) ; (b))",
+    "echo ${ a; }",
+    "echo `echo \\`a\\``",
+    "echo $'a\\0b'",
+    "echo $'\\u00e9'",
+    "echo !(a)",
+    "cat <<A <<B\na\nA\nb\nB\n",
+    "cat <<E\nno end",
+    "cat <<E\\\nx\nE\n",
+    "echo \"${x:-'$(a)'}\"",
+};
+
 static void test_refused(void **state)
 {
-    static const char *const texts[] = {
-        "if",
-        "a (",
-        "'a",
-        "\"a",
-        "a | ",
-        "a && ",
-        "$(a",
-        "then a",
-        "a\rb",
-        "coproc a",
-        // Where grammar and bash would differ.
-        "\"$\\\n(rm)\"",
-        "`a # b`; rm x\n`",
-        "a\\ #b\\\n",
-        "time ! a",
-        "time -p A=1 b",
-        "cat <<E; a \"b\nE\nc\"",
-        "cat <<E\na\\\nE\nE\n",
-        "{a; rm x; }",
-        "a > b - <<E\nE\n",
-        "{ a; } - <<E\nE\n",
-        "cat <<E\nx `a` $x\nE\n",
-        "cmd \\ x\v",
-        "a\\\nb",
-        "a <> b",
-        "a;; b",
-        "a\fb",
-        "[ a > b ]",
-        "((a); b)",
-        "$((a); b)",
-        "echo $((a) ; (b))",
-        "echo ${ a; }",
-        "echo `echo \\`a\\``",
-        "echo $'a\\0b'",
-        "echo $'\\u00e9'",
-        "echo !(a)",
-        "cat <<A <<B\na\nA\nb\nB\n",
-        "cat <<E\nno end",
-        "cat <<E\\\nx\nE\n",
-        "echo \"${x:-'$(a)'}\"",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        refuse(*state, texts[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        refuse(*state, refused[i]);
     }
     struct command_list list;
     struct syntax_fixture *f = *state;
