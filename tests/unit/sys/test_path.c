@@ -80,16 +80,16 @@ static void test_parts(void **state)
         assert_string_equal(got, dirs[i][1]);
         free(got);
     }
-    assert_true(path_inside("/work", "/work"));
-    assert_true(path_inside("/work/a", "/work"));
-    assert_true(path_inside("/work/a", "/work/"));
-    assert_false(path_inside("/work-evil/b", "/work"));
+    assert_true(path_inside("/project", "/project"));
+    assert_true(path_inside("/project/a", "/project"));
+    assert_true(path_inside("/project/a", "/project/"));
+    assert_false(path_inside("/project-evil/b", "/project"));
     assert_true(path_inside("/x", "/"));
     assert_false(path_inside("/", "/x"));
-    assert_string_equal(path_relative("/work/a/b", "/work"), "a/b");
+    assert_string_equal(path_relative("/project/a/b", "/project"), "a/b");
     assert_string_equal(path_relative("/x", "/"), "x");
-    assert_string_equal(path_relative("/other/a", "/work"), "/other/a");
-    assert_string_equal(path_relative("/work", "/work"), "/work");
+    assert_string_equal(path_relative("/other/a", "/project"), "/other/a");
+    assert_string_equal(path_relative("/project", "/project"), "/project");
 }
 
 static void test_simple(void **state)
