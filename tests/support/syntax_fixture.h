@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "syntax/grammar.h"
+#include "tool_fixture.h"
 
 struct syntax_fixture {
     struct env environment;
@@ -28,6 +29,33 @@ static inline int syntax_teardown(void **state)
     env_finish(&f->environment);
     free(f);
     return 0;
+}
+
+static inline struct env *tool_environment(void)
+{
+    static struct env environment;
+    return &environment;
+}
+
+/** fixture_setup() of tool_fixture.h, for tools that may ask grammars. */
+static inline int tool_setup(void **state)
+{
+    int failed = fixture_setup(state);
+    struct tool_fixture *f = *state;
+    struct env *environment = tool_environment();
+    struct grammars *grammars;
+    assert_int_equal(env_copy(environment, NULL, NULL), PI_OK);
+    assert_int_equal(grammars_create(&grammars, environment, NULL, NULL), PI_OK);
+    f->context.grammars = grammars;
+    return failed;
+}
+
+static inline int tool_teardown(void **state)
+{
+    struct tool_fixture *f = *state;
+    grammars_destroy(f->context.grammars);
+    env_finish(tool_environment());
+    return fixture_teardown(state);
 }
 
 /** Ends the program as skipped when no grammars were built. */

@@ -6,29 +6,7 @@
 #include <cmocka.h>
 
 #include "syntax_fixture.h"
-#include "tool_fixture.h"
 #include "tools.h"
-
-static struct env environment;
-
-static int setup(void **state)
-{
-    int failed = fixture_setup(state);
-    struct tool_fixture *f = *state;
-    struct grammars *grammars;
-    assert_int_equal(env_copy(&environment, NULL, NULL), PI_OK);
-    assert_int_equal(grammars_create(&grammars, &environment, NULL, NULL), PI_OK);
-    f->context.grammars = grammars;
-    return failed;
-}
-
-static int teardown(void **state)
-{
-    struct tool_fixture *f = *state;
-    grammars_destroy(f->context.grammars);
-    env_finish(&environment);
-    return fixture_teardown(state);
-}
 
 // 3000 lines with two functions.
 static void put_long(struct tool_fixture *f, const char *name)
@@ -145,11 +123,11 @@ static void test_utf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_long_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_asked, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_utf16, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_file, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_asked, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_memory, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_none, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_utf16, tool_setup, tool_teardown),
     };
     syntax_need_grammars();
     return cmocka_run_group_tests_name("tools/read_outline", tests, NULL, NULL);

@@ -6,29 +6,7 @@
 #include <cmocka.h>
 
 #include "syntax_fixture.h"
-#include "tool_fixture.h"
 #include "tools.h"
-
-static struct env environment;
-
-static int setup(void **state)
-{
-    int failed = fixture_setup(state);
-    struct tool_fixture *f = *state;
-    struct grammars *grammars;
-    assert_int_equal(env_copy(&environment, NULL, NULL), PI_OK);
-    assert_int_equal(grammars_create(&grammars, &environment, NULL, NULL), PI_OK);
-    f->context.grammars = grammars;
-    return failed;
-}
-
-static int teardown(void **state)
-{
-    struct tool_fixture *f = *state;
-    grammars_destroy(f->context.grammars);
-    env_finish(&environment);
-    return fixture_teardown(state);
-}
 
 static void test_edit(void **state)
 {
@@ -81,9 +59,9 @@ static void test_encodings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_write, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_encodings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_edit, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_write, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_encodings, tool_setup, tool_teardown),
     };
     syntax_need_grammars();
     return cmocka_run_group_tests_name("tools/syntax_note", tests, NULL, NULL);
