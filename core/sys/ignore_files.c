@@ -103,8 +103,7 @@ enum pi_status ignore_add_folder(struct ignore_level *l, int folder, struct pi_e
     return st;
 }
 
-/* --------------------------------------------------------------------- user's rules --
- */
+/* ------------------------------------------------------------------ user's rules -- */
 
 static struct sv trim(struct sv s)
 {
@@ -261,7 +260,6 @@ static enum pi_status add_levels(struct ignore_base *b, const char *root, size_t
         struct sv folder = sv_make(b->prefix, n - top - 1);
         if (ignore_check(&b->levels[b->len - 1], folder, true) == IGNORE_YES) {
             drop_levels(b);
-            b->dropped = true;
             break;
         }
     }

@@ -20,7 +20,6 @@ struct ignore_base {
     struct ignore_level *levels; // the user's, then from the repository's top down
     size_t len;
     char *prefix; // the folder's path below the top, "" at the top
-    bool dropped; // the folder is ignored
 };
 
 /** root: real path of a folder. PI_NOMEM. */
