@@ -12,7 +12,6 @@ struct span {
 };
 
 struct reading {
-    struct command_parser *parser;
     const char *p;
     size_t at, end, start;
     struct span spans[SPANS_MAX];
@@ -317,8 +316,7 @@ bool command_word_read(struct command_parser *p, struct command_word *out, TSNod
 {
     size_t end = ts_node_end_byte(node);
     bool value = from > ts_node_start_byte(node); // of an assignment
-    struct reading r = {
-        .parser = p, .p = p->text.p, .at = from, .start = from, .end = end};
+    struct reading r = {.p = p->text.p, .at = from, .start = from, .end = end};
     if (end > p->text.n || from > end || !is_bounded(p, from, end, value) ||
         (from < end && !value && is_descriptor(p, from, end)) || !find_spans(&r, node)) {
         return command_fail(p, from);
