@@ -49,6 +49,14 @@ void faults_find(struct faults *out, TSNode root, struct sv text, const char *la
  */
 void faults_brackets(struct faults *out, TSNode root, struct sv text, bool c);
 bool faults_c_balanced(struct sv text);
+
+/**
+ * Follows a line of the preprocessor; directive: what stands behind its "#". *skipped:
+ * how many #if are open in a branch that does not count; of the branches of one the first
+ * counts.
+ */
+void faults_c_branch(unsigned *skipped, struct sv directive);
+
 void faults_indentation(struct faults *out, TSNode root, struct sv text);
 void faults_add(struct faults *out, enum fault_kind kind, TSNode node, const char *token);
 

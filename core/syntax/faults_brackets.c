@@ -108,22 +108,11 @@ static void take(struct stack *s, TSNode node)
     }
 }
 
-// Of the branches of an #if the first one counts.
 static bool is_skipped(struct stack *s, TSNode leaf)
 {
     struct sv text = parse_node_text(leaf, s->text);
-    if (text.n == 0 || text.p[0] != '#') {
-        return s->skipped > 0;
-    }
-    do {
-        text = sv_from(text, 1);
-    } while (text.n > 0 && (text.p[0] == ' ' || text.p[0] == '\t'));
-    if (sv_starts(text, sv_of("if"))) {
-        s->skipped += s->skipped > 0;
-    } else if (sv_starts(text, sv_of("el"))) {
-        s->skipped += s->skipped == 0;
-    } else if (sv_starts(text, sv_of("endif"))) {
-        s->skipped -= s->skipped > 0;
+    if (text.n > 0 && text.p[0] == '#') {
+        faults_c_branch(&s->skipped, sv_from(text, 1));
     }
     return s->skipped > 0;
 }

@@ -43,17 +43,17 @@ static void skip_comment(struct scan *s)
     }
 }
 
-static void directive(struct scan *s)
+void faults_c_branch(unsigned *skipped, struct sv directive)
 {
-    while (s->rest.n > 0 && (s->rest.p[0] == ' ' || s->rest.p[0] == '\t')) {
-        next(s);
+    while (directive.n > 0 && (directive.p[0] == ' ' || directive.p[0] == '\t')) {
+        directive = sv_from(directive, 1);
     }
-    if (sv_starts(s->rest, sv_of("if"))) {
-        s->skipped += s->skipped > 0;
-    } else if (sv_starts(s->rest, sv_of("el"))) {
-        s->skipped += s->skipped == 0;
-    } else if (sv_starts(s->rest, sv_of("endif"))) {
-        s->skipped -= s->skipped > 0;
+    if (sv_starts(directive, sv_of("if"))) {
+        *skipped += *skipped > 0;
+    } else if (sv_starts(directive, sv_of("el"))) {
+        *skipped += *skipped == 0;
+    } else if (sv_starts(directive, sv_of("endif"))) {
+        *skipped -= *skipped > 0;
     }
 }
 
@@ -86,7 +86,7 @@ bool faults_c_balanced(struct sv text)
                    (s.rest.p[0] == '/' || s.rest.p[0] == '*')) {
             skip_comment(&s);
         } else if (c == '#' && line_start) {
-            directive(&s);
+            faults_c_branch(&s.skipped, s.rest);
         } else {
             bracket(&s, c);
         }
