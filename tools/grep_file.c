@@ -4,14 +4,16 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys/file.h"
 #include "utf16.h"
 
 // Larger files are judged by their start before they are read, and one at a time is in
-// memory.
-enum { TEXT_SNIFF = 512, LARGE = 256 * 1024 };
+// memory. One that is read from a file system that is gone may stay there for ever, so
+// nobody waits for it longer than this.
+enum { TEXT_SNIFF = 512, LARGE = 256 * 1024, PATIENCE_MS = 5000, SLICE_MS = 100 };
 
 static pthread_mutex_t one_large_file = PTHREAD_MUTEX_INITIALIZER;
 
@@ -87,15 +89,34 @@ static bool load(struct grep_file *f, int fd, size_t size)
     return all || f->type.binary || read_more(f, fd, size - start);
 }
 
+// False when the search goes on beside another large file.
+static bool take_turn(struct grep_file *f)
+{
+    const struct cancel *cancel = f->grep.cancel;
+    for (int ms = 0; ms < PATIENCE_MS && !f->impatient && !cancel_is_set(cancel);
+         ms += SLICE_MS) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += SLICE_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_mutex_timedlock(&one_large_file, &until) == 0) {
+            return true;
+        }
+    }
+    f->impatient = true;
+    return false;
+}
+
 static enum pi_status search_open(struct grep_file *f, int fd, size_t size,
                                   struct sv path, struct pi_error *err)
 {
     bool large = size > LARGE;
-    enum pi_status st = PI_OK;
-    if (large) {
-        pthread_mutex_lock(&one_large_file);
-    }
-    if (load(f, fd, size)) {
+    bool turn = large && take_turn(f);
+    enum pi_status st = cancel_check(f->grep.cancel, err);
+    if (st != PI_OK) {
+        // It may have been set while another file was waited for.
+    } else if (load(f, fd, size)) {
         st = search(f, path, err);
     } else {
         st = buf_ok(&f->bytes) ? PI_OK : error_nomem(err);
@@ -104,6 +125,8 @@ static enum pi_status search_open(struct grep_file *f, int fd, size_t size,
     if (large) {
         buf_finish(&f->bytes);
         buf_finish(&f->utf8);
+    }
+    if (turn) {
         pthread_mutex_unlock(&one_large_file);
     }
     return st;

@@ -17,6 +17,7 @@ struct grep_file {
     struct file_type type; // of the last file
     struct buf bytes;      // its content
     struct buf utf8;       // the same when it was UTF-16
+    bool impatient;        // it waited in vain for another large file
 };
 
 void grep_file_finish(struct grep_file *f);
