@@ -158,13 +158,12 @@ FRESH is a list of hunks to highlight."
                       (point)
                     (min (point-max) (1+ (line-end-position))))))))
 
-(defun pi-marks--returned (hunk at)
-  "Where the old text of HUNK stands beside AT, as (BEGIN . END), or nil."
-  (let* ((old (pi-edits-hunk-old hunk))
-         (before (- at (length old))))
-    (cond ((equal old "") nil)
-          ((pi-edits--at-p old at) (cons at (+ at (length old))))
-          ((and (>= before (point-min)) (pi-edits--at-p old before)) (cons before at)))))
+(defun pi-marks--beside (text at)
+  "Where the lines TEXT stand beside AT, as (BEGIN . END), or nil."
+  (let ((before (- at (length text))))
+    (cond ((equal text "") nil)
+          ((pi-edits--at-p text at) (cons at (+ at (length text))))
+          ((and (>= before (point-min)) (pi-edits--at-p text before)) (cons before at)))))
 
 (defun pi-marks--within (text begin end)
   "Where the lines TEXT are among those of BEGIN to END, as (BEGIN . END), or nil."
@@ -188,12 +187,15 @@ is there, or nil for another one."
   (let* ((text (buffer-substring-no-properties begin end))
          (old (pi-edits-hunk-old hunk))
          (new (pi-edits-hunk-new hunk))
-         (returned (and (equal text "")
-                        ;; Where lines were deleted, equal ones may stand beside.
-                        (or (pi-edits-hunk-state hunk) (not (equal new "")))
-                        (pi-marks--returned hunk begin)))
+         (state (pi-edits-hunk-state hunk))
+         ;; Lines that were replaced may have come back outside of the overlay.  Where
+         ;; lines were deleted they come inside, and equal ones may stand beside.
+         (gone (and (equal text "") (not (equal text (pi-edits-now hunk)))))
          place)
-    (cond (returned (cons 'old returned))
+    (cond ((and gone state (setq place (pi-marks--beside new begin)))
+           (cons 'new place))
+          ((and gone (setq place (pi-marks--beside old begin)))
+           (cons 'old place))
           ((string= text new) (cons 'new (cons begin end)))
           ((string= text old) (cons 'old (cons begin end)))
           ;; Undoing may leave an overlay with a line too many.

@@ -232,6 +232,35 @@
       (pi-marks-sync-all (pi-edits-of session))
       (should (equal (pi-edits-tests--hunks session file) '((5 "two\n" "2\n")))))))
 
+(ert-deftest pi-edits-tests-whole-lines-again ()
+  "Whole lines that come again by redo, or by undo of a rejection, are the agent's."
+  (require 'pi-review)
+  (pi-edits-tests--visiting file session "one\ntwo\nthree\n"
+    (pi-edits-tests--edit '(0 4 "ONE\n"))
+    (pi-edits-tests--undo)
+    (should (equal (pi-edits-tests--states session file) '(reverted)))
+    (undo-redo 1)
+    (undo-boundary)
+    (should (equal (pi-edits-tests--states session file) '(nil)))
+    (should (equal (pi-edits-tests--hunks session file) '((1 "one\n" "ONE\n"))))
+    (let ((changed (car (pi-edits-files (pi-edits-of session)))))
+      (pi-review--swap changed (pi-edits-file-hunks changed) t)
+      (should (equal (buffer-string) "one\ntwo\nthree\n"))
+      (should (equal (pi-edits-tests--states session file) '(rejected)))
+      (pi-edits-tests--undo)
+      (should (equal (buffer-string) "ONE\ntwo\nthree\n"))
+      (should (equal (pi-edits-tests--states session file) '(nil)))
+      (should (equal (pi-edits-tests--hunks session file) '((1 "one\n" "ONE\n"))))
+      (should-not (pi-edits-hunk-mixed (car (pi-edits-file-hunks changed)))))))
+
+(ert-deftest pi-edits-tests-undone-beside-an-equal-line ()
+  "A line that was taken back is not seen in an equal one beside it."
+  (pi-edits-tests--visiting file session "one\n\nthree\n"
+    (pi-edits-tests--edit '(4 0 "\n"))
+    (pi-edits-tests--undo)
+    (dotimes (_ 2)
+      (should (equal (pi-edits-tests--states session file) '(reverted))))))
+
 (defun pi-edits-tests--type-line (text)
   "Insert the line TEXT where it stands in no hunk."
   (let ((at (progn (goto-char (point-min))
