@@ -7,7 +7,8 @@
 ;; In a buffer each hunk of pi-edits.el has an overlay, which the user's own changes move
 ;; along.  It highlights what is new until the next command and marks its lines until they
 ;; were reviewed.  Looking at the text under it tells whether the user took the change
-;; back, by undo or otherwise, or changed it further.
+;; back, by undo or otherwise, or changed it further; the mark goes with what was taken
+;; back.
 
 ;;; Code:
 
@@ -67,6 +68,8 @@ The mark is in the fringe or, on a terminal, in the margin."
     (setq overlay (make-overlay begin end nil (< begin end) (= begin end)))
     (overlay-put overlay 'pi-edits-hunk hunk)
     (overlay-put overlay 'help-echo "Changed by pi, not reviewed yet")
+    (dolist (hook '(modification-hooks insert-in-front-hooks insert-behind-hooks))
+      (overlay-put overlay hook '(pi-marks--touch)))
     (when (and standing pi-review-marks)
       (overlay-put overlay 'before-string (pi-marks--mark hunk)))
     (setf (pi-edits-hunk-overlay hunk) overlay)))
@@ -221,6 +224,47 @@ Return where it begins."
                  (= to (overlay-end (pi-edits-hunk-overlay hunk))))
       (pi-marks--cover hunk from to))
     from))
+
+(defconst pi-marks--quick 100000
+  "Characters up to which a hunk is looked at after each command that changes it.")
+
+(defvar pi-marks--touched nil
+  "Overlays whose text has changed since the last command.")
+
+(defun pi-marks--touch (overlay after &rest _)
+  "See to OVERLAY when this command is done, AFTER its text has changed."
+  (when after
+    (cl-pushnew overlay pi-marks--touched)
+    (add-hook 'post-command-hook #'pi-marks--settle)))
+
+(defun pi-marks--settle ()
+  "Let marks go with changes that this command took back, and come again.
+What is neither the old text nor the new one may become that when the user
+goes on, so it is left alone here."
+  (remove-hook 'post-command-hook #'pi-marks--settle)
+  (let ((overlays pi-marks--touched)
+        (changed nil))
+    (setq pi-marks--touched nil)
+    (dolist (overlay overlays)
+      (when (overlay-buffer overlay)
+        (with-current-buffer (overlay-buffer overlay)
+          (save-excursion
+            (save-restriction
+              (widen)
+              (when (pi-marks--settle-1 overlay)
+                (setq changed t)))))))
+    (when changed
+      (run-hooks 'pi-edits-changed-hook))))
+
+(defun pi-marks--settle-1 (overlay)
+  "Judge the hunk of OVERLAY if it was taken back or restored, and return whether."
+  (pcase-let* ((hunk (overlay-get overlay 'pi-edits-hunk))
+               (`(,begin . ,end) (pi-marks--bounds overlay))
+               (kind (and (< (- end begin) pi-marks--quick)
+                          (car (pi-marks--whereabouts hunk begin end)))))
+    (when (and kind (eq (eq kind 'old) (null (pi-edits-hunk-state hunk))))
+      (pi-marks--judge hunk begin end)
+      t)))
 
 (defun pi-marks-sync (file)
   "Let the hunks of FILE know where they are and what the user did with them.

@@ -216,6 +216,47 @@
       (should (= left-margin-width 0))
       (should-not (pi-edits-files (pi-edits-of session))))))
 
+(defun pi-edits-tests--marked ()
+  "The lines of the current buffer that have a mark, after a command."
+  (run-hooks 'post-command-hook)
+  (mapcar (lambda (overlay) (line-number-at-pos (overlay-start overlay)))
+          (seq-filter (lambda (overlay) (overlay-get overlay 'before-string))
+                      (overlays-in (point-min) (point-max)))))
+
+(ert-deftest pi-edits-tests-marks-of-undone ()
+  "The mark of what is taken back goes with that command, and comes again with it."
+  (pcase-dolist (`(,change ,line) '(((4 3 "2") 2) ((4 0 "new\n") 2) ((4 4 "") 2)
+                                    ((0 4 "ONE\n") 1) ((14 0 "four\n") 4)))
+    (pi-edits-tests--visiting file session "one\ntwo\nthree\n"
+      (let* ((told 0)
+             (pi-edits-changed-hook (list (lambda () (cl-incf told)))))
+        (pi-edits-tests--edit change)
+        (should (equal (pi-edits-tests--marked) (list line)))
+        (pi-edits-tests--undo)
+        (should (equal (buffer-string) "one\ntwo\nthree\n"))
+        (should-not (pi-edits-tests--marked))
+        (should (= told 2))
+        (undo-redo 1)
+        (undo-boundary)
+        (should (equal (pi-edits-tests--marked) (list line)))
+        (should (= told 3))
+        (should-not (memq #'pi-marks--settle post-command-hook))))))
+
+(ert-deftest pi-edits-tests-marks-of-typing ()
+  "What the user types into a change and takes back leaves it the agent's own."
+  (pi-edits-tests--visiting file session "one\ntwo\nthree\n"
+    (pi-edits-tests--edit '(4 3 "2"))
+    (goto-char 6)
+    (insert "and more")
+    (undo-boundary)
+    (should (equal (pi-edits-tests--marked) '(2)))
+    (pi-edits-tests--undo)
+    (should (equal (pi-edits-tests--marked) '(2)))
+    (should (equal (pi-edits-tests--states session file) '(nil)))
+    (should-not (pi-edits-hunk-mixed
+                 (car (pi-edits-file-hunks (pi-edits-file-of (pi-edits-of session)
+                                                             file)))))))
+
 (ert-deftest pi-edits-tests-revert-and-kill ()
   "Hunks find their lines again when the buffer is read again or visited later."
   (pi-edits-tests--visiting file session "one\ntwo\nthree\n"
