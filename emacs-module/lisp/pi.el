@@ -126,8 +126,6 @@
         (or (car (pi-session-of directory))
             (pi--new-session directory)))))
 
-(defalias 'pi--session #'pi--session-here)
-
 (defun pi--note-origin (session)
   "Remember the current buffer as the one from which SESSION was spoken to."
   (unless (pi-session-own-buffer-p)

@@ -12,7 +12,7 @@
   (declare (indent 1))
   `(pi-tests--in-directory dir
      (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-            (,session (pi--session)))
+            (,session (pi--session-here)))
        ,@body)))
 
 (ert-deftest pi-questions-tests-own ()
@@ -95,7 +95,7 @@
                       (list (pi-tests--call "edit" :path "a.txt" :edits
                                             [(:oldText "two" :newText "zwei")]))
                       (list (list :text "Done."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (pi-session-command session 'set-review :before t)
       (pi-session-send session "x")
       (pi-tests--wait (lambda () (pi-session-questions session)))

@@ -50,7 +50,7 @@
                       (list (pi-tests--call "answer" :question "grün?")
                             (pi-tests--call "answer" :question "later"))
                       (list (list :text "Done."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (pi-session-command session 'add-tool :name "answer" :description "Answers."
                           :parameters "{\"type\":\"object\",\"properties\":{\"question\":\
 {\"type\":\"string\"}},\"required\":[\"question\"]}")
@@ -76,7 +76,7 @@
   "Who saves before a command is told the session, the command and its directory."
   (pi-tests--in-directory dir
     (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-           (session (pi--session))
+           (session (pi--session-here))
            (item (list 'before-command 7 (encode-coding-string "/tmp/grün" 'utf-8) 0 nil
                        nil (encode-coding-string "echo ß" 'utf-8)))
            asked)
@@ -99,7 +99,7 @@
                       (list (pi-tests--call "answer" :question "x")
                             (pi-tests--call "bash" :command "touch one"))
                       (list (list :text "Done."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (pi-session-command session 'add-tool :name "answer" :description "Answers.")
       (cl-letf (((symbol-function 'pi-tool-serve) nil)
                 ((symbol-function 'pi-save-before-command) nil))
@@ -112,18 +112,18 @@
   "An agent that could not go on has ended for Emacs, too."
   (pi-tests--in-directory dir
     (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (cl-letf (((symbol-function 'pi-module--drain) (lambda (&rest _) '(closed))))
         (pi-session--drain session))
       (should-not (pi-session-agent session))
       (should-error (pi-session-send session "x") :type 'user-error)
-      (should-not (eq session (pi--session))))))
+      (should-not (eq session (pi--session-here))))))
 
 (ert-deftest pi-session-tests-commands ()
   "What the module does for Lisp, and what it refuses."
   (pi-tests--in-directory dir
     (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (should-error (pi-session-command session 'nonsense) :type 'pi-error)
       (should-error (pi-session-command session 'set-thinking :level "immense")
                     :type 'pi-error)

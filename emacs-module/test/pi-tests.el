@@ -251,7 +251,7 @@ echo; seq 99"))
   (pi-tests--in-directory dir
     (let* ((pi-yolo t)
            (pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (delete-process pi-session--pipe)
       (pi-session-send session "x")
       (pi-tests--ended)

@@ -124,7 +124,7 @@
   (pi-tests--in-directory dir
     (let* ((pi-emacs-tools nil)
            (pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-           (session (pi--session)))
+           (session (pi--session-here)))
       (cl-flet ((has (session text)
                      (string-search text (pi-session-info session 'system-prompt))))
         (should-not (has session "emacs_help"))
@@ -137,7 +137,7 @@
           (pi-define-tool my-tool (_args) "Do it." "done")
           (pi-tests--wait (lambda () (has session "my_tool")))
           (pi-session-end session)
-          (let ((other (pi--session)))
+          (let ((other (pi--session-here)))
             (pi-tests--wait (lambda () (has other "my_tool")))))
         (pi-tests--wait (lambda () (not (has (car pi-session--all) "my_tool"))))))))
 

@@ -15,7 +15,7 @@
   (declare (indent 0))
   `(pi-tests--in-directory dir
      (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-            (session (pi--session)))
+            (session (pi--session-here)))
        (with-current-buffer (pi-session-buffer session)
          ,@body))))
 
@@ -81,7 +81,7 @@
                                      (list (list :text "Done.")))))
       (pi-prompt "x")
       (pi-tests--ended)
-      (let ((text (pi-tests--text (pi--session))))
+      (let ((text (pi-tests--text (pi--session-here))))
         (should (string-search "* nonsense  [failed]\n" text))
         (should (string-search "* read  [failed]\n" text))))))
 
@@ -405,9 +405,9 @@
   "One conversation for a project, and more when they are wanted."
   (pi-tests--in-directory dir
     (let* ((pi-model (pi-tests--turns dir (list (list :text "Hello."))))
-           (first (pi--session))
+           (first (pi--session-here))
            (name (file-name-nondirectory (directory-file-name dir))))
-      (should (eq first (pi--session)))
+      (should (eq first (pi--session-here)))
       (save-window-excursion
         (pi-new)
         (should (equal (buffer-name) (format "*pi: %s<2>*" name)))
