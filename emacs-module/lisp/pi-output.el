@@ -11,7 +11,6 @@
 
 ;;; Code:
 
-(require 'ansi-color)
 (require 'cl-lib)
 (require 'compile)
 (require 'pi-render)
@@ -145,17 +144,7 @@ stays; lines that are too long are broken."
       (goto-char (point-min))
       (while (re-search-forward "^.*\r" nil t)
         (replace-match ""))
-      (goto-char (point-min))
-      (when (search-forward "\e" nil t)
-        (let ((ansi-color-apply-face-function
-               (lambda (from to face)
-                 (when face (put-text-property from to 'font-lock-face face))))
-              (ansi-color-context-region nil))
-          (ansi-color-apply-on-region (point-min) (point-max)))
-        (goto-char (point-min))
-        (while (re-search-forward "\e\\(?:\\][^\a]*\a\\|[[(][0-9;?]*[A-Za-z]\\|.\\)?"
-                                  nil t)
-          (replace-match "")))
+      (pi-render-escapes (point-min) (point-max) 'font-lock-face)
       (pi-output--break)
       (point-max))))
 

@@ -390,28 +390,28 @@ NOTE is (WHERE . LINE) beside it, a button."
       (let ((begin (point)))
         (pi-render-insert block (concat "\n" text) nil 'pi-body t
                           'line-prefix "  " 'wrap-prefix "  ")
-        (pi-render--colours begin (point))))
+        (goto-char (pi-render-escapes begin (point) 'face))))
     (when (eq (car note) 'after)
       (pi-render--note block (cdr note)))
     (set-marker (pi-render-block-end block) (point))))
 
-(defun pi-render--colours (begin end)
-  "Colours for what is between BEGIN and END, as the escape sequences there say."
-  (goto-char begin)
-  (when (search-forward "\e" end t)
-    (save-excursion
-      (save-restriction
-        (narrow-to-region begin end)
+(defun pi-render-escapes (begin end property)
+  "Turn escape sequences from BEGIN to END into faces, the text property PROPERTY.
+Other sequences go.  Return the new end."
+  (save-excursion
+    (save-restriction
+      (narrow-to-region begin end)
+      (goto-char (point-min))
+      (when (search-forward "\e" nil t)
         (let ((ansi-color-apply-face-function
                (lambda (from to face)
-                 (when face (put-text-property from to 'face face))))
+                 (when face (put-text-property from to property face))))
               (ansi-color-context-region nil))
           (ansi-color-apply-on-region (point-min) (point-max)))
         (goto-char (point-min))
         (while (re-search-forward "\e\\(?:\\][^\a]*\a\\|[[(][0-9;?]*[A-Za-z]\\|.\\)?" nil t)
-          (replace-match ""))
-        (setq end (point-max)))))
-  (goto-char end))
+          (replace-match "")))
+      (point-max))))
 
 (defun pi-render--note (block text)
   "Insert TEXT, which stands for output of BLOCK that is not shown."
