@@ -161,8 +161,8 @@ Point goes along where it was at the end, and stays elsewhere."
 (defun pi-render--closed (block start end)
   "Give BLOCK, whose text is from START to END, its last form."
   (pcase (pi-render-block-kind block)
-    ('text (when (require 'pi-markdown nil t)
-             (pi-markdown-block start end)))
+    ('text (require 'pi-markdown)
+           (pi-markdown-block start end))
     ('thinking (when pi-fold-thinking
                  (pi-render-fold start end t)))))
 

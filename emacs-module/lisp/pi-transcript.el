@@ -6,9 +6,6 @@
 
 ;; The mode of transcripts: keys, motion, folding, and the ways from a transcript to
 ;; files and other buffers.
-;;
-;; `o' calls `pi-output-show' SESSION ID with the id of the tool call at point, if there
-;; is such a function; it shows all of the output.
 
 ;;; Code:
 
@@ -260,11 +257,8 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
   (interactive)
   (let ((id (or (pi-transcript-call-at-point)
                 (user-error "No tool call here"))))
-    (unless (fboundp 'pi-output-show)
-      (require 'pi-output nil t))
-    (if (fboundp 'pi-output-show)
-        (pi-output-show pi-session--current id)
-      (user-error "The full output cannot be shown"))))
+    (require 'pi-output)
+    (pi-output-show pi-session--current id)))
 
 (defconst pi-transcript--place
   "\\([^] \t\n\"'`()<>[:]+\\):\\([0-9]+\\)\\(?::\\([0-9]+\\)\\)?"

@@ -110,9 +110,7 @@
          :no-session (not pi-keep-sessions)
          ;; What `setenv' says counts, and the module does not see that.
          :agent-dir (pi-session-agent-directory))
-   (and (fboundp 'pi-auth-keys)
-        (list :keys (mapcan (lambda (pair) (list (car pair) (cdr pair)))
-                            (funcall 'pi-auth-keys))))))
+   (list :keys (mapcan (lambda (pair) (list (car pair) (cdr pair))) (pi-auth-keys)))))
 
 (defun pi--new-session (directory &rest more)
   "Start a session in DIRECTORY with MORE options."
