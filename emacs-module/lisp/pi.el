@@ -192,7 +192,6 @@ With \\[universal-argument] write the text in a buffer of its own; with
 
 (defun pi--keep (text)
   "Keep TEXT, which could not be sent, in the buffer for prompts."
-  (add-to-history 'pi-prompt-history text)
   (unless noninteractive
     (save-window-excursion (pi-compose text))))
 
