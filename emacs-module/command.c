@@ -14,7 +14,7 @@ struct command_fields {
     const char *id, *arguments, *cwd;
     size_t arguments_len;
     uint64_t max, timeout_ms;
-    bool before, all;
+    bool before;
 };
 
 #define TEXT(name, member)                                                               \
@@ -43,7 +43,6 @@ static const struct field command_fields[] = {
     {":max", FIELD_NUMBER, offsetof(struct command_fields, max), 0},
     {":timeout-ms", FIELD_NUMBER, offsetof(struct command_fields, timeout_ms), 0},
     {":before", FIELD_FLAG, offsetof(struct command_fields, before), 0},
-    {":all", FIELD_FLAG, offsetof(struct command_fields, all), 0},
     {0},
 };
 

@@ -25,7 +25,6 @@ static const struct field option_fields[] = {
     OPTION(":append-system-prompt", FIELD_TEXTS, pi.append_system_prompt),
     OPTION(":no-context-files", FIELD_FLAG, pi.no_context_files),
     OPTION(":yolo", FIELD_FLAG, yolo),
-    OPTION(":review-before", FIELD_FLAG, review_before),
     OPTION(":restrict", FIELD_TEXT, pi.restrict_dir),
     OPTION(":session", FIELD_TEXT, pi.session),
     OPTION(":session-dir", FIELD_TEXT, pi.session_dir),
@@ -66,7 +65,6 @@ bool options_read(emacs_env *env, emacs_value vector, struct options *o)
         return false;
     }
     o->pi.permissions = o->yolo ? PI_PERMISSIONS_YOLO : PI_PERMISSIONS_ASK;
-    o->pi.review = o->review_before ? PI_REVIEW_BEFORE : PI_REVIEW_AFTER;
     o->pi.definitions = pi_tools_builtin(&o->pi.definitions_len);
     return true;
 }

@@ -13,7 +13,7 @@ struct options {
     struct field_texts texts;
     struct pi_key *keys;
     const char *const *key_texts; // provider, key, provider, key, ...
-    bool yolo, review_before;
+    bool yolo;
 };
 
 /** Reads a vector [:cwd "/dir" ...]. False with a signal in env; finish it anyway. */
