@@ -153,9 +153,7 @@ Each gets the text and returns another one; nil keeps it."
 (defun pi-compose (&optional text)
   "Write a prompt in a buffer of its own, beginning with TEXT."
   (interactive)
-  (let* ((session (or (and pi-session--current (pi-session-agent pi-session--current)
-                           pi-session--current)
-                      (car (pi-session-of (pi-session-directory-here)))))
+  (let* ((session (pi-session-nearest t))
          (directory (if session (pi-session-directory session)
                       (pi-session-directory-here)))
          (origin (current-buffer))
@@ -181,9 +179,7 @@ Each gets the text and returns another one; nil keeps it."
 
 (defun pi-compose--session ()
   "The session of the current buffer; a new one if there is none."
-  (unless (and pi-session--current (pi-session-agent pi-session--current))
-    (setq pi-session--current (pi--session-here)))
-  pi-session--current)
+  (setq pi-session--current (pi--session-here)))
 
 (defun pi-compose--clear ()
   "The prompt was sent."

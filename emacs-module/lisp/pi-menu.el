@@ -11,13 +11,9 @@
 (require 'pi)
 (require 'transient)
 
-(defun pi-menu--session ()
-  "The session that the menu is about, or nil."
-  (or pi-session--current (car (pi-session-of (pi-session-directory-here)))))
-
 (defun pi-menu--title ()
   "What the session does, for the title of the menu."
-  (let ((session (pi-menu--session)))
+  (let ((session (pi-session-nearest)))
     (if session
         (format "%s: %s" (pi-session-name session) (pi-header-state session))
       "No conversation yet")))

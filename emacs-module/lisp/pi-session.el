@@ -251,6 +251,14 @@ Other machines are not asked for anything."
   (seq-filter (lambda (session) (equal (pi-session-directory session) directory))
               pi-session--all))
 
+(defun pi-session-nearest (&optional live)
+  "The session of the current buffer, else one of its project, or nil.
+If LIVE is non-nil, not one that has ended."
+  (or (and pi-session--current
+           (or (not live) (pi-session-agent pi-session--current))
+           pi-session--current)
+      (car (pi-session-of (pi-session-directory-here)))))
+
 (defun pi-session-create (directory &optional options)
   "Start an agent in DIRECTORY and make its buffer.
 OPTIONS is a plist for the module, see `pi-module--create'."

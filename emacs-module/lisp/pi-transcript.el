@@ -334,8 +334,7 @@ Questions of the agent stand here, too; \\[pi-session-allow] and \
 
 (defun pi-transcript-session ()
   "The session that the current buffer is about, or an error."
-  (or pi-session--current
-      (car (pi-session-of (pi-session-directory-here)))
+  (or (pi-session-nearest)
       (user-error "No conversation here")))
 
 (defun pi-abort ()

@@ -118,11 +118,8 @@
 
 (defun pi--session-here ()
   "The session of the current buffer or project, or a new one."
-  (or (and pi-session--current (pi-session-agent pi-session--current)
-           pi-session--current)
-      (let ((directory (pi-session-directory-here)))
-        (or (car (pi-session-of directory))
-            (pi--new-session directory)))))
+  (or (pi-session-nearest t)
+      (pi--new-session (pi-session-directory-here))))
 
 (defun pi--note-origin (session)
   "Remember the current buffer as the one from which SESSION was spoken to."
@@ -380,8 +377,7 @@ being built, the text waits for that, and the value is nil."
 (defun pi-report ()
   "Show what a report of a problem should tell; there are no keys in it."
   (interactive)
-  (let ((session (or pi-session--current
-                     (car (pi-session-of (pi-session-directory-here))))))
+  (let ((session (pi-session-nearest)))
     (with-help-window "*pi-report*"
       (princ (format "pi %s, module %s (interface %s)\n%s\n" pi-version
                      (if (fboundp 'pi-module--version) (pi-module--version)
