@@ -139,6 +139,22 @@ function tests.a_new_file_shows_its_lines()
   agent.go_to('┃ +7')
   agent.press('gf')
   equal({ vim.fn.expand('%:t'), api.nvim_win_get_cursor(0) }, { 'b.txt', { 7, 0 } })
+  vim.cmd('Pi restart')
+  agent.await('transcript')
+  agent.shows('▸ write b.txt  — ok, +12 -0\n┃ +1 line\n┃ +2 line')
+end
+
+-- Neither an empty file nor one that had this text before has lines that are new.
+function tests.a_write_without_new_lines_counts_none()
+  suite.write('same.txt', 'one\ntwo\n')
+  agent.record({
+    agent.call('write', { path = 'empty.txt', content = '' }),
+    agent.call('write', { path = 'same.txt', content = 'one\ntwo\n' }),
+  }, { { text = 'Done.' } })
+  agent.ask('go')
+  agent.shows('▸ write empty.txt  — ok, +0 -0\n▸')
+  agent.shows('▸ write same.txt  — ok\n│ Successfully wrote 8 bytes')
+  equal(agent.session().changed, { added = 0, removed = 0 })
 end
 
 function tests.turns_are_reached_by_keys()

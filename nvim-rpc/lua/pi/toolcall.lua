@@ -174,16 +174,16 @@ end
 -- What a call that succeeded shows at first.
 local first_shown = { read = CLOSED, grep = CLOSED, find = CLOSED, ls = CLOSED }
 
--- A new file, as a diff shows it.
+-- A new file, as a diff shows it, and how many lines it has.
 local function numbered(content)
   local lines = vim.split(content, '\n', { plain = true })
-  if lines[#lines] == '' and #lines > 1 then
+  if lines[#lines] == '' then
     table.remove(lines)
   end
   for i, line in ipairs(lines) do
     lines[i] = ('+%d %s'):format(i, line)
   end
-  return table.concat(lines, '\n')
+  return table.concat(lines, '\n'), #lines
 end
 
 -- What the title and the line of the log say is not said again. It stands at the end; the
@@ -204,11 +204,11 @@ local function take_result(call, result, failed)
     call.added, call.removed = count_changes(details.patch or '')
     text = details.diff
   end
-  local content = call.name == 'write' and call.args.content
-  if not (failed or call.diff) and type(content) == 'string' and text:find('wrote') then
+  local content = details.created and call.args.content
+  if not failed and type(content) == 'string' then
     call.diff = true
-    text = numbered(content)
-    call.added, call.removed = #vim.split(text, '\n', { plain = true }), 0
+    text, call.added = numbered(content)
+    call.removed = 0
   end
   call.log = details.fullOutputPath
   call.lines:set(without_remarks(text, call.log))
