@@ -139,6 +139,16 @@ function tests.conversations_are_picked_from_a_list()
   agent.shows('❯ first')
 end
 
+function tests.a_list_that_does_not_come_is_told()
+  agent.record({ { text = 'One.' } })
+  suite.write('broken', '#!/bin/sh\necho "no library here" >&2\nexit 127\n')
+  vim.loop.fs_chmod('broken', 493)
+  agent.options({ bin = vim.fn.getcwd() .. '/broken' })
+  vim.cmd('Pi resume')
+  agent.was_told('pi-nvim ended with code 127')
+  agent.was_told('no library here')
+end
+
 function tests.without_a_conversation_to_go_on_with_it_is_told()
   agent.record({ { text = 'One.' } })
   vim.cmd('Pi continue')

@@ -151,6 +151,13 @@ local function serve(session, request, reply)
   return buffer.serve(request.op, request.path, request.version, request.changes, reply, request)
 end
 
+-- Why an agent ended, with the last that it printed.
+local function last_words(connection, code)
+  local words =
+    { connection.is_job and ('pi-nvim ended with code %d'):format(code) or 'pi-nvim has gone' }
+  return vim.list_extend(words, vim.list_slice(connection.log, math.max(#connection.log - 4, 1)))
+end
+
 -- Questions that waited for an agent in vain are given back.
 local function give_back(session)
   for _, call in ipairs(session.queue) do
@@ -173,9 +180,7 @@ local function ended(session, connection, code)
   session:reset()
   session.log = connection.log
   if code ~= 0 then
-    local words =
-      { connection.is_job and ('pi-nvim ended with code %d'):format(code) or 'pi-nvim has gone' }
-    vim.list_extend(words, vim.list_slice(connection.log, math.max(#connection.log - 4, 1)))
+    local words = last_words(connection, code)
     table.insert(words, ':Pi restart goes on with this session, :Pi log shows more')
     session:emit({ type = 'notice', level = 'error', message = table.concat(words, '\n') })
     session.died = was_ready
@@ -286,12 +291,18 @@ end
 
 --- Calls callback(err, sessions) with the conversations of a directory that are on disk.
 function M.list(cwd, callback)
-  local connection
+  local connection, over
   local function done(err, json)
-    connection:close()
-    callback(err, json and vim.json.decode(json))
+    if not over then
+      over = true
+      connection:close()
+      callback(err, json and vim.json.decode(json))
+    end
   end
-  connection = require('pi.rpc').connect({ ended = function() end, error = done }, {})
+  local function ended_early(code)
+    done(table.concat(last_words(connection, code), '\n'))
+  end
+  connection = require('pi.rpc').connect({ ended = ended_early, error = done }, {})
   local params =
     { cwd = cwd, agent_dir = config.get('agent_dir'), session_dir = config.get('session_dir') }
   connection:call('sessions', params, done)
