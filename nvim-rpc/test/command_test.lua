@@ -104,6 +104,32 @@ function tests.options_that_are_wrong_are_told()
   agent.was_told('unknown option "nonsense"')
 end
 
+-- Neovim's own vim.notify, which has lain in two places, would show all of a long message and
+-- ask for a key; that of somebody else gets it whole.
+function tests.a_message_is_one_line_unless_somebody_else_shows_it()
+  local notify, long = vim.notify, ('word '):rep(100)
+  for source, whole in pairs({
+    ['@vim/_editor.lua'] = false,
+    ['@vim/_core/editor.lua'] = false,
+    ['@mine.lua'] = true,
+  }) do
+    local passed
+    local function pass(text)
+      passed = text
+    end
+    vim.notify = load('local pass = ... return function(text) pass(text) end', source)(pass)
+    vim.cmd('messages clear')
+    require('pi.notify')(long)
+    suite.wait(function()
+      return passed or vim.fn.execute('messages'):find('pi: word')
+    end, source)
+    equal({ source, passed == 'pi: ' .. long }, { source, whole })
+    local line = vim.trim(vim.fn.execute('messages'))
+    check(#line < vim.o.columns, line)
+  end
+  vim.notify = notify
+end
+
 function tests.help_lists_the_subcommands()
   agent.record({ { text = 'One.' } })
   vim.cmd('Pi help')

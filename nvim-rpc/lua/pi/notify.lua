@@ -7,9 +7,11 @@ local BUSY_MS = 100
 
 local waiting
 
--- Whether it is Neovim's own, whenever this is loaded.
+-- Whether it is Neovim's own, of vim/_editor.lua or vim/_core/editor.lua, whenever this is
+-- loaded.
 local function is_builtin()
-  return debug.getinfo(vim.notify, 'S').source:find('vim/_editor.lua', 1, true) ~= nil
+  local source = debug.getinfo(vim.notify, 'S').source
+  return source:find('vim/_editor.lua', 1, true) or source:find('vim/_core/editor.lua', 1, true)
 end
 
 local function cut(text)
