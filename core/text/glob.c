@@ -346,13 +346,3 @@ bool glob_match(struct sv pattern, struct sv path, unsigned flags)
     }
     return match(&g, pattern, path, true);
 }
-
-bool glob_has_magic(struct sv pattern)
-{
-    for (size_t i = 0; i < pattern.n; i++) {
-        if (strchr("*?[{\\", pattern.p[i])) {
-            return true;
-        }
-    }
-    return false;
-}

@@ -20,6 +20,3 @@ enum glob_flags {
 /** Whether the whole path matches. A pattern that is malformed ("[a") matches itself
  * literally. */
 bool glob_match(struct sv pattern, struct sv path, unsigned flags);
-
-/** Whether the pattern has a character that makes it more than a literal name. */
-bool glob_has_magic(struct sv pattern);
