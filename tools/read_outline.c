@@ -41,15 +41,15 @@ void read_outline_end(struct read_outline *o, struct read_text *text,
     };
     // Without being asked for only where lines are missing.
     bool wanted = o->asked || (text->window->first == 1 && read_text_is_cut(text));
-    if (o->keep && wanted && buf_ok(&o->whole) && text->window->at_end &&
-        outline_write(&o->rows, &text->left_out, &request)) {
-        text->outline = buf_sv(&o->rows);
+    const char *why = "its text is not known as a whole";
+    if (o->large) {
+        why = "it has more than 2 MiB";
+    } else if (wanted && buf_ok(&o->whole) && text->window->at_end) {
+        why = outline_write(&o->rows, &text->left_out, &request);
     }
+    text->outline = buf_sv(&o->rows);
     text->outline_only = o->asked && !o->page && text->outline.n > 0;
-    if (o->asked && text->outline.n == 0) {
-        text->no_outline =
-            o->large ? "it has more than 2 MiB" : outline_why_none(&request);
-    }
+    text->no_outline = o->asked ? why : NULL;
 }
 
 void read_outline_finish(struct read_outline *o)

@@ -229,7 +229,8 @@ static bool write_rows(struct buf *out, size_t *left_out, struct making *m)
             write_row(out, m, &m->rows[i]);
         }
     }
-    if (m->failed || !buf_ok(out) || m->len == 0) {
+    m->failed = m->failed || !buf_ok(out);
+    if (m->failed || m->len == 0) {
         buf_truncate(out, start);
         return false;
     }
@@ -237,40 +238,47 @@ static bool write_rows(struct buf *out, size_t *left_out, struct making *m)
     return true;
 }
 
-bool outline_write(struct buf *out, size_t *left_out,
-                   const struct outline_request *request)
+static const char *write_parsed(struct buf *out, size_t *left_out, struct making *m,
+                                const TSLanguage *grammar)
 {
-    struct making m = {.request = request, .header = is_header(request->path)};
     TSTree *tree = NULL;
-    bool found = false;
-    m.language = language_of(request->path, request->text);
-    m.rules = m.language ? outline_rules(m.language) : NULL;
-    const TSLanguage *grammar =
-        m.rules ? grammars_get(request->grammars, m.language) : NULL;
-    if (grammar && request->text.n <= OUTLINE_MAX_BYTES &&
-        parse_text(&tree, grammar, request->text, request->cancel, NULL) == PI_OK) {
-        if (map_symbols(&m, grammar)) {
-            collect(&m, ts_tree_root_node(tree));
-        }
-        found = write_rows(out, left_out, &m);
-        ts_tree_delete(tree);
+    const struct outline_request *r = m->request;
+    enum pi_status status = parse_text(&tree, grammar, r->text, r->cancel, NULL);
+    if (status) {
+        return status == PI_LIMIT ? "it takes too long to parse" : "it cannot be parsed";
     }
-    free(m.of_symbol);
-    free(m.rows);
-    return found;
+    m->failed = !map_symbols(m, grammar);
+    if (!m->failed) {
+        collect(m, ts_tree_root_node(tree));
+    }
+    bool written = write_rows(out, left_out, m);
+    ts_tree_delete(tree);
+    return written     ? NULL
+           : m->failed ? "there is no memory for one"
+                       : "nothing was found for one";
 }
 
-const char *outline_why_none(const struct outline_request *request)
+const char *outline_write(struct buf *out, size_t *left_out,
+                          const struct outline_request *request)
 {
-    const char *language = language_of(request->path, request->text);
-    if (!language) {
+    struct making m = {.request = request, .header = is_header(request->path)};
+    m.language = language_of(request->path, request->text);
+    if (!m.language) {
         return "its language is not known";
     }
-    if (!outline_rules(language)) {
+    m.rules = outline_rules(m.language);
+    if (!m.rules) {
         return "its language has none";
     }
-    if (!grammars_get(request->grammars, language)) {
+    const TSLanguage *grammar = grammars_get(request->grammars, m.language);
+    if (!grammar) {
         return "no grammar for its language is installed";
     }
-    return "nothing was found for one";
+    if (request->text.n > OUTLINE_MAX_BYTES) {
+        return "it has more than 2 MiB";
+    }
+    const char *why = write_parsed(out, left_out, &m, grammar);
+    free(m.of_symbol);
+    free(m.rows);
+    return why;
 }

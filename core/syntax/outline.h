@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -24,11 +23,8 @@ struct outline_request {
  * Appends what a text consists of, a row each: "12-80 function main", two blanks deeper
  * inside of another, every row ended by LF. Line numbers count from 1. Of more than
  * OUTLINE_MAX_ROWS the deepest are left out, among them the shortest; *left_out says how
- * many. False, and nothing appended, when nothing is known: no grammar, too large, too
- * slow, cancelled, nothing found, no memory.
+ * many. Returns NULL, or when it appended nothing why: a static clause, for the end of a
+ * sentence.
  */
-bool outline_write(struct buf *out, size_t *left_out,
-                   const struct outline_request *request);
-
-/** Why it appended nothing: a static clause, for the end of a sentence. */
-const char *outline_why_none(const struct outline_request *request);
+const char *outline_write(struct buf *out, size_t *left_out,
+                          const struct outline_request *request);

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_clear(&out);
     size_t left_out;
     struct outline_request outline = {.grammars = grammars, .path = path, .text = after};
-    need(outline_write(&out, &left_out, &outline) == (out.len > 0));
+    need(!outline_write(&out, &left_out, &outline) == (out.len > 0));
     need(lines_of(buf_sv(&out)) <= OUTLINE_MAX_ROWS);
     buf_finish(&out);
     return 0;

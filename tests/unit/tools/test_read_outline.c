@@ -5,8 +5,24 @@
 
 #include <cmocka.h>
 
+#include "syntax/parse.h"
 #include "syntax_fixture.h"
 #include "tools.h"
+
+// wrap: ts_parser_parse_string
+
+TSTree *__real_ts_parser_parse_string(TSParser *parser, const TSTree *old,
+                                      const char *text, uint32_t n);
+TSTree *__wrap_ts_parser_parse_string(TSParser *parser, const TSTree *old,
+                                      const char *text, uint32_t n);
+
+static bool slow; // the parser has not come to an end yet
+
+TSTree *__wrap_ts_parser_parse_string(TSParser *parser, const TSTree *old,
+                                      const char *text, uint32_t n)
+{
+    return slow ? NULL : __real_ts_parser_parse_string(parser, old, text, n);
+}
 
 // 3000 lines with two functions.
 static void put_long(struct tool_fixture *f, const char *name)
@@ -104,6 +120,18 @@ static void test_none(void **state)
     buf_finish(&large);
 }
 
+static void test_slow(void **state)
+{
+    struct tool_fixture *f = *state;
+    fixture_put(f, "a.c", sv_of("int f(void) {}\n"));
+    slow = true;
+    bool ok = fixture_call(f, &tool_read, "{\"path\":\"a.c\",\"outline\":true}");
+    slow = false;
+    assert_true(ok);
+    assert_contains(f, "int f(void) {}\n\n[There is no outline of this file: it takes "
+                       "too long to parse.]");
+}
+
 static void test_utf16(void **state)
 {
     struct tool_fixture *f = *state;
@@ -127,6 +155,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asked, tool_setup, tool_teardown),
         cmocka_unit_test_setup_teardown(test_memory, tool_setup, tool_teardown),
         cmocka_unit_test_setup_teardown(test_none, tool_setup, tool_teardown),
+        cmocka_unit_test_setup_teardown(test_slow, tool_setup, tool_teardown),
         cmocka_unit_test_setup_teardown(test_utf16, tool_setup, tool_teardown),
     };
     syntax_need_grammars();
